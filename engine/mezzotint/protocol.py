@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.batch_protocol import DryRows as DryRows
+from mezzotint.control_protocol import ControlRef as ControlRef
+from mezzotint.control_protocol import ControlType as ControlType
+from mezzotint.control_protocol import Preprocess as Preprocess
 from mezzotint.memory_protocol import SCHEMES as SCHEMES
 from mezzotint.memory_protocol import CudaGraphs as CudaGraphs
 from mezzotint.memory_protocol import GraphsUsed as GraphsUsed
@@ -92,6 +95,19 @@ class LoraUsed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControlUsed:
+    """A control image as it was applied."""
+
+    file: FileUsed  # of the ControlNet; if it has several, the first
+    image: FileUsed
+    weight: float
+    start: float
+    end: float
+    type: ControlType | None
+    preprocess: Preprocess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedStage(ResolvedSampling):
     """A stage with every value resolved."""
 
@@ -106,6 +122,7 @@ class ResolvedStage(ResolvedSampling):
     sigmas: tuple[float, ...]  # descending, one more than the steps
     tile: int = 0  # side in pixels of the tiles in which a conditional refiner worked; 0: the whole image at once
     loras: tuple[LoraUsed, ...] = ()
+    controls: tuple[ControlUsed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from mezzotint.control_protocol import ControlImage, ControlRef
 from mezzotint.memory_protocol import CudaGraphs, MemoryPolicy, Quantization
 from mezzotint.option import option
 from mezzotint.sampling_protocol import Sampling
@@ -29,7 +30,7 @@ from mezzotint.values.sizes import MemorySize
 
 Space = Literal["latent", "pixel"]
 Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
-ImageRole = Literal["init", "mask", "control", "reference"]
+ImageRole = Literal["init", "mask", "reference"]
 Attention = Literal["auto", "flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
@@ -351,6 +352,15 @@ class GenerateRequest:
         Listed(LoraFile()),
         group="image",
         help="a LoRA in safetensors and its weight (default: 1), such as style.safetensors:0.8 (may be repeated)",
+    )
+    controls: tuple[ControlRef, ...] = option(  # each applies to every stage whose model it fits
+        (),
+        "control",
+        Listed(ControlImage()),
+        group="image",
+        help="a control image and the ControlNet that follows it, such as edges.png,model=canny.safetensors,weight=0.8 "
+        "(may be repeated); further keys: start and end (parts of the steps, 0 to 1), type (of a union ControlNet, "
+        "such as canny), preprocess (canny, gray, tile)",
     )
     memory: MemoryPolicy = option(
         "auto",

@@ -177,6 +177,9 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "FluxKontextPipeline": _FLUX,
 }
 
+# Classes that a ControlNet's folder may name; the last is xinsir's name for the second.
+CONTROLS = ("ControlNetModel", "ControlNetUnionModel", "ControlNetModel_Union")
+
 # Config keys that ask a library to run code shipped with the model.
 CODE_KEYS = frozenset({"auto_map", "custom_pipeline", "custom_pipelines", "custom_revision", "trust_remote_code"})
 CODE_SUFFIXES = frozenset({".py", ".pyc", ".pyw", ".pyd", ".so", ".dll", ".dylib"})

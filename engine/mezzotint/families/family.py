@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from mezzotint.checkpoints.opening import Checkpoint
 from mezzotint.checkpoints.stored_bytes import StoredBytes
 from mezzotint.families.autoencoder_space import LatentLayout, latent_layout
+from mezzotint.families.control.settings import ControlSettings
 from mezzotint.families.detected import Detected
 from mezzotint.families.samplers import FlowSteps
 from mezzotint.families.text.prompt_cache import PromptCache
@@ -132,6 +133,7 @@ class Conditioning:
     tensors: "dict[str, torch.Tensor]"
     lengths: tuple[int, ...] = ()  # of the rows of `text` without padding; empty: given by a mask, or not at all
     sampling: Sampling = field(default_factory=Sampling)  # settings of its stage
+    controls: tuple[ControlSettings, ...] = ()  # whose images are among the tensors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

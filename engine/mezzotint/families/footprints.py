@@ -11,6 +11,7 @@ from mezzotint.checkpoints.gguf_header import TYPES
 from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_header
+from mezzotint.families.control.fitting import COMPONENT, is_control
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
-_ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", "vae")
+_ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", COMPONENT, "vae")
 # Text encoders that take padded prompts with a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"
@@ -52,7 +53,7 @@ def footprint_of(
     """
     kept = None if cache is None else TracedCache(cache)
     parts = []
-    for name in sorted((name for name, part in sources.components.items() if part.files), key=_ORDER.index):
+    for name in sorted((name for name, part in sources.components.items() if part.files), key=_order):
         known = _component(sources, name, kept, use_shipped, on_progress)
         part = replace(known, name=name, float32=_float32(sources.components[name]), shared=_shared(sources, name))
         parts.append(_as_stored(sources, part))
@@ -71,6 +72,10 @@ def footprint_of(
     )
 
 
+def _order(component: str) -> tuple[int, str]:
+    return _ORDER.index(COMPONENT if is_control(component) else component), component
+
+
 def graph_of(sources: ModelSources, component: str) -> str:
     """Hash of a network's graph, including its prompt length."""
     source = sources.components[component]
@@ -78,8 +83,8 @@ def graph_of(sources: ModelSources, component: str) -> str:
 
 
 def _tokens_for(sources: ModelSources, component: str) -> int:
-    """Prompt length seen by the denoiser, or by an encoder that pads under a mask; 0 for other components."""
-    if component == family_of(sources.family).denoiser_component:
+    """Prompt length seen by the denoiser and ControlNets, or by an encoder that pads under a mask; 0 for others."""
+    if component == family_of(sources.family).denoiser_component or is_control(component):
         return prompt_tokens(sources)
     masks = _masks_padding(sources) and sources.components[component].class_name in _MASKED
     return _tokens_read(sources) if masks else 0

@@ -72,6 +72,7 @@ def _harmless(request: GenerateRequest) -> GenerateRequest:
 def remote_path(request: GenerateRequest) -> str | None:
     """The first path of a request that lies on another computer, if any."""
     paths = [one.path for one in request.images] + list(request.embeddings)
+    paths += [path for control in request.controls for path in (control.image, control.model)]
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]
@@ -101,6 +102,7 @@ def _other_values(record: ImageRecord) -> dict[str, str]:
             "upscaled": ", ".join(
                 f"{PureWindowsPath(one.path).name} to {one.width}x{one.height}" for one in record.upscaled
             ),
+            "controls": ", ".join(_controls(record)),
             "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
         }
     )
@@ -110,3 +112,9 @@ def _loras(record: ImageRecord) -> dict[str, None]:
     """Names and weights, each once; paths may have the separators of any system."""
     used = (lora for stage in record.stages for lora in stage.loras)
     return dict.fromkeys(f"{PureWindowsPath(lora.file.path).name}:{lora.weight:g}" for lora in used)
+
+
+def _controls(record: ImageRecord) -> dict[str, None]:
+    """Names of ControlNets and their weights, each once."""
+    used = (control for stage in record.stages for control in stage.controls)
+    return dict.fromkeys(f"{PureWindowsPath(one.file.path).name}:{one.weight:g}" for one in used)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from mezzotint.errors import MezzotintError
 from mezzotint.jobs.found_images import same_model
-from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, LoraRef, Sampling, Stage
+from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, LoraRef, Sampling, Stage
 from mezzotint.stages.images.pending_decode import read_pending, undecoded
 
 T = TypeVar("T")
@@ -67,6 +67,7 @@ def matches_exactly(asked: GenerateRequest, made: GenerateRequest) -> bool:
         and _said(asked.inpaint, made.inpaint)
         and _all(_same_file, asked.embeddings, made.embeddings)
         and _all(_same_lora, asked.loras, made.loras)
+        and _all(_same_control, asked.controls, made.controls)
         and (asked.dtype in ("auto", made.dtype))
         and (asked.quantization in ("auto", made.quantization))
         and (asked.text_quantization in ("auto", made.text_quantization))
@@ -106,6 +107,11 @@ def _said(asked: object, made: object) -> bool:
 
 def _same_lora(asked: LoraRef, made: LoraRef) -> bool:
     return asked.weight == made.weight and _same_file(asked.path, made.path)
+
+
+def _same_control(asked: ControlRef, made: ControlRef) -> bool:
+    settings = {replace(one, image="", model="", sha256=None, image_sha256=None) for one in (asked, made)}
+    return len(settings) == 1 and _same_file(asked.image, made.image) and _same_file(asked.model, made.model)
 
 
 def _same_image(asked: ImageInput, made: ImageInput) -> bool:

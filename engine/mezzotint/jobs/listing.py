@@ -106,10 +106,12 @@ def _bases(database: Database, entries: Collection[int]) -> dict[int, GenerateRe
 
 
 def request_images(database: Database) -> frozenset[str]:
-    """Return the paths of all input images of requests, such as init images and masks."""
+    """Return the paths of all input images of requests, such as init images, masks and control images."""
     found = database.rows(
         "SELECT json_extract(image.value, '$.path') FROM requests, json_each(requests.request, '$.images') AS image "
-        "UNION SELECT json_extract(image.value, '$.path') FROM tasks, json_each(tasks.changes, '$.images') AS image"
+        "UNION SELECT json_extract(image.value, '$.path') FROM tasks, json_each(tasks.changes, '$.images') AS image "
+        "UNION SELECT json_extract(c.value, '$.image') FROM requests, json_each(requests.request, '$.controls') AS c "
+        "UNION SELECT json_extract(c.value, '$.image') FROM tasks, json_each(tasks.changes, '$.controls') AS c"
     )
     return frozenset(path for (path,) in found if path)
 

@@ -44,6 +44,10 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
         images=tuple(replace(image, path=_absolute(image.path)) for image in request.images),
         embeddings=tuple(map(_absolute, request.embeddings)),
         loras=tuple(replace(lora, path=_absolute(lora.path)) for lora in request.loras),
+        controls=tuple(
+            replace(control, image=_absolute(control.image), model=_absolute(control.model))
+            for control in request.controls
+        ),
         cascade=replace(request.cascade, stages=tuple(map(_absolute_stage, request.cascade.stages))),
         output=_absolute_output(request.output),
     )

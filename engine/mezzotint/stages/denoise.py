@@ -2,8 +2,8 @@
 
 import inspect
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -75,8 +75,10 @@ def denoise(
     run: Retry = retry or _once
     last = len(schedule.timesteps) - 1
     unfinished = schedule.sigmas[-1] > 0
-    network = model.networks[family.denoiser_component]
-    with cached_text(network) if cache_text else nullcontext():  # the cache checks memory, not values
+    components = dict.fromkeys((family.denoiser_component, *(each.component for each in conditioning.controls)))
+    with ExitStack() as stack:
+        for component in components if cache_text else ():  # the cache checks memory, not values
+            stack.enter_context(cached_text(model.networks[component]))
         start, begun = SamplerState(schedule.scheduler, generators), latents
         done = _done(schedule)
         conditionings = _of_steps(conditioning, done)
@@ -129,12 +131,17 @@ def _begun(begin: Callable[[], None], make: Callable[[], T]) -> T:
 
 
 def _of_steps(conditioning: Conditioning, done: list[float]) -> list[Conditioning]:
-    """The conditioning of each step: conditional only outside the CFG interval (arXiv 2404.07724)."""
-    interval = conditioning.sampling.cfg_interval
-    if interval is None or not conditioning.guided:
-        return [conditioning] * len(done)
-    plain = half_of(conditioning, 1)
-    return [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
+    """The conditioning of each step: conditional only outside the CFG interval (arXiv 2404.07724); controls of it."""
+    found, interval = [conditioning] * len(done), conditioning.sampling.cfg_interval
+    if interval is not None and conditioning.guided:
+        plain = half_of(conditioning, 1)
+        found = [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
+    if not conditioning.controls:
+        return found
+    return [
+        replace(each, controls=tuple(control.at_step(index, len(done)) for control in each.controls))
+        for index, each in enumerate(found)
+    ]
 
 
 def _step(

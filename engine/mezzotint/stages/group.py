@@ -139,7 +139,7 @@ class Group(Job):
         with self._isolating_errors(member):
             if member.saver is None and member.outcome is None:
                 member.inputs = self._read_images(member.setup, member.request)
-                member.record = self._job_record(work.job, work.session.used, member.inputs)
+                member.record = self._job_record(work.job, work.session.used, member.inputs, member.request)
                 size = member.inputs.size(member.setup.stages[-1])
                 member.saver = Saver(request=member.request, setup=member.setup, size=size)
         return member.outcome is None
@@ -162,7 +162,8 @@ class Group(Job):
         for (member, index), each in zip(batch, latents, strict=True):
             with self._isolating_errors(member):
                 record = replace(_required(member.record), attention=begun_with)
-                undecoded = _required(member.saver).begin(index, work.pipeline.resolved(member.setup.stages), record)
+                resolved = work.pipeline.resolved(record.controls, member.setup.stages)
+                undecoded = _required(member.saver).begin(index, resolved, record)
                 begun.append((member, index, each, undecoded, self._keep(each, undecoded)))
         try:
             for member, index, each, undecoded, path in begun:

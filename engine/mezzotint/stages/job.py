@@ -35,6 +35,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.clock import Clock
+from mezzotint.stages.controls import controls_used
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
@@ -94,7 +95,7 @@ class Job:
         loras = JobLoras(request, setup, self._cancelled)
         job = self._resolve(setup)
         session = self._session(job)
-        record = self._job_record(job, session.used, inputs)
+        record = self._job_record(job, session.used, inputs, request)
         self._warn(setup)
         with self._loaded(job, loras, session) as work:
             saver = Saver(request=request, setup=setup, size=inputs.size(setup.stages[-1]))
@@ -217,10 +218,12 @@ class Job:
         """Seconds per step, or nothing if the run deviated from what plans assume."""
         pipeline = work.pipeline
         odd = self._request.compile or work.job.fast or pipeline.placement.recoveries or pipeline.uses_loras
-        odd = odd or any(is_sped_up(stage.sampling) for stage in pipeline.stages)
+        odd = odd or any(is_sped_up(stage.sampling) or stage.controls for stage in pipeline.stages)
         return {} if odd or self._request.attention != "auto" else self._clock.steps
 
-    def _job_record(self, job: ResolvedJob, attention: Attention, inputs: InputImages) -> JobRecord:
+    def _job_record(
+        self, job: ResolvedJob, attention: Attention, inputs: InputImages, request: GenerateRequest
+    ) -> JobRecord:
         import torch
 
         embeddings = (fingerprint(path, None, cancelled=self._cancelled) for path in self._embeddings)
@@ -234,11 +237,12 @@ class Job:
             threads=torch.get_num_threads(),
             versions=machine.versions(),
             images_used=(*inputs.used, *embeddings),
+            controls=controls_used(request.controls, inputs.controls_used, self._cancelled),
         )
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled)
+        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled, request.controls)
         for code, message in (inputs.canvas.remarks if inputs.canvas is not None else {}).items():
             self._notice(code, message)
         return inputs
@@ -247,6 +251,8 @@ class Job:
         if any(has_lora_tags(words) for words in all_prompts(self._request)):
             self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
         for stage in setup.stages:
+            for message in stage.left_out:
+                self._notice("control_left_out", message)
             multiple = stage.family.multiple(stage.sources)
             dense = why_dense(stage.sampling, stage.sources, (stage.height // multiple, stage.width // multiple))
             if dense:
@@ -344,7 +350,7 @@ class Job:
             raise Cancelled(f"stopped after {index} of {self._request.count} images")
         pipeline, begun_with = work.pipeline, work.session.used
         (latents,) = pipeline.make(index, [replace(first, seed=first.seed + index)])
-        undecoded = saver.begin(index, pipeline.resolved(), replace(record, attention=begun_with))
+        undecoded = saver.begin(index, pipeline.resolved(record.controls), replace(record, attention=begun_with))
         with self._kept(latents, undecoded):
             image = self._finish(work, undecoded, first.inputs, latents, self._request, index)
         from mezzotint.stages.images.first_stage import shown_first_stage

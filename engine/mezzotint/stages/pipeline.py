@@ -21,6 +21,7 @@ from mezzotint.families.text.conditionings import moved
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.protocol import (
+    ControlUsed,
     Decoding,
     Encoding,
     GenerateRequest,
@@ -36,6 +37,7 @@ from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.image_spec import ImageSpec
+from mezzotint.stages.images.control_inputs import ControlInputs
 from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.last_resort import LastResort
 from mezzotint.stages.images.overflow import within_range
@@ -268,10 +270,15 @@ class Pipeline:
         self._used = [model_used(stage, cache, self._cancelled) for stage in self._setup.stages]
         return self._used
 
-    def resolved(self, stages_like: Sequence[StageSetup] | None = None) -> tuple[ResolvedStage, ...]:
-        """All values that each stage used; `stages_like` may differ from this cascade's stages in the prompts only."""
+    def resolved(
+        self, controls: Sequence[ControlUsed], stages_like: Sequence[StageSetup] | None = None
+    ) -> tuple[ResolvedStage, ...]:
+        """All values that each stage used; `stages_like` may differ from this cascade's stages in the prompts only.
+
+        `controls`: those of the request.
+        """
         stages = zip(stages_like or self._setup.stages, self._schedules, self._used, strict=True)
-        resolved = (resolved_stage(stage, schedule, used) for stage, schedule, used in stages)
+        resolved = (resolved_stage(stage, schedule, used, controls) for stage, schedule, used in stages)
         return tuple(replace(stage, loras=self._loras.used(index)) for index, stage in enumerate(resolved))
 
     @property
@@ -329,14 +336,17 @@ class Pipeline:
 
         if self._session is None:
             raise RuntimeError("denoising outside of `attending`")
-        name = f"stage {stage + 1}"
-        phase = self._placement.phase(name, model, [family.denoiser_component])
+        name, start = f"stage {stage + 1}", StageStart.together(starts)
+        setup, size = self._setup.stages[stage], (start.latents.shape[-2], start.latents.shape[-1])
+        networks = dict.fromkeys(control.settings.component for control in setup.controls)
+        phase = self._placement.phase(name, model, [family.denoiser_component, *networks])
         streamed = partial(self._placement.streamed_blocks, model, family.denoiser_component)
-        start = StageStart.together(starts)
         conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
-        setup, size = self._setup.stages[stage], (start.latents.shape[-2], start.latents.shape[-1])
+        if setup.controls:
+            controls = ControlInputs.of(setup.controls, [image.inputs for image in images], (setup.width, setup.height))
+            conditioning = controls.add_to(conditioning, model.device, model.dtype)
         predict = None
         if start.low_resolution is not None and setup.tile:
             tile, smaller = setup.tile // setup.sources.vae_factor, start.low_resolution

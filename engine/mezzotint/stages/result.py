@@ -73,7 +73,7 @@ def result_of(work: LoadedJob, report: MemoryReport, output: JobImages) -> Gener
         schema_version=SCHEMA_VERSION,
         images=output.images,
         seed=output.seed,
-        stages=pipeline.resolved(output.setup.stages),
+        stages=pipeline.resolved(record.controls, output.setup.stages),
         transitions=output.setup.transitions,
         images_used=record.images_used,
         strength=output.setup.strength,

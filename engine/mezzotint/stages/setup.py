@@ -29,6 +29,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
 from mezzotint.sampling_protocol import CONDITION_NOISE
+from mezzotint.stages.controls import ControlFitting, StageControl
 from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
@@ -63,6 +64,8 @@ class StageSetup:
     weights: Path | None = None  # of the denoiser, if not the model's own
     references: tuple[Size, ...] = ()  # of the reference images as the denoiser receives them
     tile: int = 0  # side in pixels of the tiles of a conditional refiner; 0: the whole image at once
+    controls: tuple[StageControl, ...] = ()  # control images that its model can use
+    left_out: tuple[str, ...] = ()  # which control images it cannot use, and why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,7 @@ def set_up(
         if before is None:
             check_references(found, len(references))
         stages.append(_set_up_stage(request, stage, transition, before, asked, found, given, references))
+    stages = _with_controls(request, stages)
     transitions = tuple(
         _resolve_transition(transition, before, after)
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
@@ -108,6 +112,16 @@ def set_up(
     images = _with_strength(images, request, stages[0].sources)
     pixels = 0 if image is None or images.init is None else math.prod(images.outpainted(image))
     return CascadeSetup(stages=tuple(stages), transitions=transitions, images=images, input_pixels=pixels)
+
+
+def _with_controls(request: GenerateRequest, stages: Sequence[StageSetup]) -> list[StageSetup]:
+    """The stages with the control images that their models can use; raises ModelRefused for one of no use."""
+    fitting, found = ControlFitting(request.controls), []
+    for stage in stages:
+        fitted = fitting.fit(stage.sources, stage.found.info.id, stage.sampling)
+        found.append(replace(stage, sources=fitted.sources, controls=fitted.controls, left_out=fitted.left_out))
+    fitting.check_used()
+    return found
 
 
 def _with_strength(images: RequestImages, request: GenerateRequest, sources: ModelSources) -> RequestImages:

@@ -17,7 +17,7 @@ translate = QCoreApplication.translate
 
 # About the images of a request; a batch has its own.
 _INPAINTING = (one.field for one in OPTIONS.values() if one.group == "inpainting and outpainting")
-_OF_IMAGES = ("init", "reference", "strength", *_INPAINTING)
+_OF_IMAGES = ("init", "reference", "control", "strength", *_INPAINTING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +31,10 @@ class JobSettings:
 def settings_of_request(request: GenerateRequest, *, with_images: bool = False) -> JobSettings:
     """Return the generation settings of a request, without its prompt."""
     options = options_of(request)
-    left_out = list(read_request(request).left_out)
-    if with_images and any(one.role == "control" for one in request.images):
-        left_out.append(translate("Create", "control images"))
+    left_out = read_request(request).left_out
     if not with_images:
         options = options.replace(**dict.fromkeys(_OF_IMAGES))
-    return JobSettings(settings=to_settings(options), left_out=tuple(left_out))
+    return JobSettings(settings=to_settings(options), left_out=left_out)
 
 
 def job_of_request(request: GenerateRequest, folder: str) -> dict[str, Any]:

@@ -30,12 +30,9 @@ class CommandLine:
 
 def command_line(request: GenerateRequest) -> CommandLine:
     """Return the command that generates the same images."""
-    left_out = list(read_request(request).left_out)
-    if any(one.role == "control" for one in request.images):
-        left_out.append(translate("Create", "control images"))
     words = ["mezzotint", "generate", *to_arguments(options_of(request))]
     words += ["--", request.prompt] if request.prompt.startswith("-") else [request.prompt]
-    return CommandLine(words=tuple(words), left_out=tuple(left_out))
+    return CommandLine(words=tuple(words), left_out=read_request(request).left_out)
 
 
 def quoted(words: Sequence[str], system: str = sys.platform) -> str:

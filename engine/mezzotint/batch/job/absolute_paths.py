@@ -17,6 +17,10 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
         images=tuple(replace(image, path=absolute(image.path, base)) for image in request.images),
         embeddings=tuple(absolute(path, base) for path in request.embeddings),
         loras=_loras(request.loras, base),
+        controls=tuple(
+            replace(control, image=absolute(control.image, base), model=absolute(control.model, base))
+            for control in request.controls
+        ),
         cascade=replace(request.cascade, stages=tuple(_stage(stage, base) for stage in request.cascade.stages)),
     )
 

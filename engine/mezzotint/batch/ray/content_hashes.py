@@ -11,6 +11,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.errors import MezzotintError
+from mezzotint.families.control.checkpoint import control_files
 from mezzotint.paths import cache_folder
 from mezzotint.protocol import GenerateRequest, ModelRef
 
@@ -76,6 +77,7 @@ class ContentHashes:
             yield from (("file", lora.path) for lora in stage.loras or ())
         yield from (("file", lora.path) for lora in request.loras)
         yield from (("file", path) for path in request.embeddings)
+        yield from (("file", str(file)) for one in request.controls for file in control_files(Path(one.model)))
 
 
 def standard_hashes(catalog: "Catalog") -> ContentHashes:

@@ -14,7 +14,15 @@ from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.reading import DECODER_ERRORS, MAX_PIXELS
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_image
-from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, GenerateResult, ImageInput
+from mezzotint.protocol import (
+    ControlUsed,
+    FileUsed,
+    GeneratedImage,
+    GenerateRequest,
+    GenerateResult,
+    ImageInput,
+    ResolvedStage,
+)
 
 _DAMAGED = "the image that a Ray node sent does not match its result ({}): run again with --retry-failed"
 
@@ -26,7 +34,12 @@ def delivered(request: GenerateRequest, answer: Answer) -> GenerateResult:
         raise ProtocolError(_DAMAGED.format(f"{len(answer.images)} of {request.count} images arrived"))
     pairs = zip(result.images, answer.images, strict=True)
     images = tuple(_written(request, result, image, data) for image, data in pairs)
-    return replace(result, images=images, images_used=_as_asked(request.images, result.images_used))
+    return replace(
+        result,
+        images=images,
+        images_used=_as_asked(request.images, result.images_used),
+        stages=_with_local_controls(request, result.stages),
+    )
 
 
 def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedImage, data: bytes) -> GeneratedImage:
@@ -34,7 +47,8 @@ def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedI
     path = image_path(request.output, _fields(request, result, image))
     mine = replace(
         record,
-        request=replace(record.request, images=_with_local_paths(request.images, record.request.images)),
+        request=_with_local_images(request, record.request),
+        stages=_with_local_controls(request, record.stages),
         images_used=_as_asked(request.images, record.images_used),
     )
     return replace(image, path=str(write_image(pixels, path, mine, overwrite=request.output.overwrite)))
@@ -71,9 +85,25 @@ def _fields(request: GenerateRequest, result: GenerateResult, image: GeneratedIm
     )
 
 
-def _with_local_paths(asked: tuple[ImageInput, ...], there: tuple[ImageInput, ...]) -> tuple[ImageInput, ...]:
+def _with_local_images(asked: GenerateRequest, there: GenerateRequest) -> GenerateRequest:
     """Replace the node's paths of input images by the local ones."""
-    return tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in zip(asked, there, strict=False))
+    images = zip(asked.images, there.images, strict=False)
+    controls = zip(asked.controls, there.controls, strict=False)
+    return replace(
+        there,
+        images=tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in images),
+        controls=tuple(replace(one, image=str(Path(mine.image).resolve())) for mine, one in controls),
+    )
+
+
+def _with_local_controls(asked: GenerateRequest, stages: tuple[ResolvedStage, ...]) -> tuple[ResolvedStage, ...]:
+    """Replace the node's paths of control images by the local ones, by their hashes."""
+    paths = {one.image_sha256: one.image for one in asked.controls}
+
+    def mine(used: ControlUsed) -> ControlUsed:
+        return replace(used, image=replace(used.image, path=paths.get(used.image.sha256, used.image.path)))
+
+    return tuple(replace(stage, controls=tuple(map(mine, stage.controls))) for stage in stages)
 
 
 def _as_asked(asked: tuple[ImageInput, ...], used: tuple[FileUsed, ...]) -> tuple[FileUsed, ...]:

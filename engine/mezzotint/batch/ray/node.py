@@ -96,7 +96,11 @@ def _unpacked(parcel: Parcel, folder: Path) -> list[GenerateRequest]:
 def _here(request: GenerateRequest, folder: Path, number: int) -> GenerateRequest:
     """Adapt a request to this node, with PNG output: it is lossless, and the run writes the requested format."""
     images = tuple(replace(image, path=str(_image_path(folder, str(image.sha256)))) for image in request.images)
-    return replace(request, images=images, output=Output(path=as_template(folder / f"{number}.png")))
+    controls = tuple(
+        replace(control, image=str(_image_path(folder, str(control.image_sha256)))) for control in request.controls
+    )
+    output = Output(path=as_template(folder / f"{number}.png"))
+    return replace(request, images=images, controls=controls, output=output)
 
 
 def _image_path(folder: Path, digest: str) -> Path:

@@ -14,7 +14,7 @@ from mezzotint.checkpoints.regular_file import open_regular
 from mezzotint.codec import from_json, to_json
 from mezzotint.errors import ImageRefused, ProtocolError
 from mezzotint.images.reading import MAX_PIXELS
-from mezzotint.protocol import Failure, GenerateRequest, GenerateResult, ImageInput, Output
+from mezzotint.protocol import Failure, GenerateRequest, GenerateResult, Output
 from mezzotint.trouble import meaning, shown
 
 MOST_SENT = 256 << 20  # bytes of the images of one request
@@ -59,13 +59,24 @@ def packed(request: GenerateRequest, max_bytes: int = MOST_SENT) -> Parcel:
     files: dict[str, bytes] = {}
     images = []
     for image in request.images:
-        digest, data = _read(image, max_bytes)
+        digest, data = _read(image.path, image.sha256, max_bytes)
         files[digest] = data
         images.append(replace(image, path=digest, sha256=digest))
-    parcel = Parcel(requests=(replace(request, images=tuple(images), output=Output(), previews=False),), images=files)
+    controls = []
+    for control in request.controls:
+        digest, data = _read(control.image, control.image_sha256, max_bytes)
+        files[digest] = data
+        controls.append(replace(control, image=digest, image_sha256=digest))
+    sent = replace(request, images=tuple(images), controls=tuple(controls), output=Output(), previews=False)
+    parcel = Parcel(requests=(sent,), images=files)
     if parcel.bytes() > max_bytes:
-        raise _too_large(request.images[0].path, parcel.bytes(), max_bytes)
+        raise _too_large(given_images(request)[0], parcel.bytes(), max_bytes)
     return parcel
+
+
+def given_images(request: GenerateRequest) -> list[str]:
+    """The paths of all input images of a request, control images last."""
+    return [*(image.path for image in request.images), *(control.image for control in request.controls)]
 
 
 def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
@@ -77,17 +88,17 @@ def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:
     )
 
 
-def _read(image: ImageInput, max_bytes: int) -> tuple[str, bytes]:
-    path = Path(image.path)
+def _read(name: str, sha256: str | None, max_bytes: int) -> tuple[str, bytes]:
+    path = Path(name)
     with open_regular(path) as file:
         try:
             data = file.read(max_bytes + 1)
         except OSError as error:
             raise ImageRefused(f"cannot read {shown(path)}: {meaning(error)}") from error
     if len(data) > max_bytes:
-        raise _too_large(image.path, path.stat().st_size, max_bytes)
+        raise _too_large(name, path.stat().st_size, max_bytes)
     digest = hashlib.sha256(data).hexdigest()
-    if image.sha256 not in (None, digest):
+    if sha256 not in (None, digest):
         raise ImageRefused(f"{shown(path)} has changed since the job was planned: run again to use it as it is now")
     return digest, data
 

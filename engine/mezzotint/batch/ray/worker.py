@@ -15,6 +15,7 @@ from mezzotint.batch.ray.parcel import (
     Answer,
     Parcel,
     Reply,
+    given_images,
     packed,
     parcel_to_wire,
     reply_from_wire,
@@ -183,8 +184,8 @@ def _groups(parcels: dict[int, Parcel]) -> list[list[int]]:
 def _outcome(request: GenerateRequest, answer: Answer, parcel: Parcel, on_event: OnEvent) -> Outcome:
     if answer.failure is not None:
         message = answer.failure.message
-        for image, sent in zip(request.images, parcel.requests[0].images, strict=True):
-            message = message.replace(sent.path, shown(image.path))
+        for path, sent in zip(given_images(request), given_images(parcel.requests[0]), strict=True):
+            message = message.replace(sent, shown(path))
         return error_of(answer.failure.kind, message)
     try:
         result = delivered(request, answer)

@@ -15,8 +15,9 @@ def affinity(request: GenerateRequest) -> Hashable:
     """Return a key shared by tasks that can run one after the other without preparing again."""
     stages = tuple((_weights(stage), stage.width, stage.height, stage.until) for stage in request.cascade.stages)
     loras = tuple((lora.path, lora.weight) for lora in request.loras)
+    controls = tuple(control.model for control in request.controls)
     roles = tuple(image.role for image in request.images)
-    return (request.device, request.dtype, request.quantization, stages, loras, roles)
+    return (request.device, request.dtype, request.quantization, stages, loras, controls, roles)
 
 
 def _weights(stage: Stage) -> Hashable:

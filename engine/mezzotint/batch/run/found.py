@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mezzotint.batch.tasks.tasks import BatchTask
 from mezzotint.jobs.found_images import matches_loosely, record_in
-from mezzotint.protocol import GeneratedImage, GenerateRequest
+from mezzotint.protocol import ControlRef, GeneratedImage, GenerateRequest
 
 IsAnothers = Callable[[Path], bool]  # whether a manifest records a file as the image of another task
 
@@ -49,8 +49,14 @@ def _is_of(asked: GenerateRequest, made: GenerateRequest, image: GeneratedImage)
         and asked.inpaint in (None, made.inpaint)
         and [(one.role, one.sha256) for one in asked.images] == [(one.role, one.sha256) for one in made.images]
         and _loras(asked) == _loras(made)
+        and _controls(asked) == _controls(made)
     )
 
 
 def _loras(request: GenerateRequest) -> list[tuple[str, float]]:
     return [(Path(lora.path).name, lora.weight) for lora in request.loras]
+
+
+def _controls(request: GenerateRequest) -> list[ControlRef]:
+    """The control images, without what an earlier run did not know: paths elsewhere, and the networks' hashes."""
+    return [replace(control, image="", model=Path(control.model).name, sha256=None) for control in request.controls]

@@ -98,15 +98,17 @@ def relative(path: Path, folder: Path) -> str:
 
 def change_of_input(request: GenerateRequest) -> str | None:
     """Describe an input image that has changed since the task was planned; None if none has."""
-    for image in request.images:
-        if image.sha256 is None:
+    images = [(image.path, image.sha256) for image in request.images]
+    images += [(control.image, control.image_sha256) for control in request.controls]
+    for path, known in images:
+        if known is None:
             continue
         try:
-            now = fingerprint(Path(image.path), None).sha256
+            now = fingerprint(Path(path), None).sha256
         except (StorageError, ModelRefused) as error:
-            return f"{plain(image.path, 300)} can no longer be read: {error}"
-        if now != image.sha256:
-            return f"{plain(image.path, 300)} has changed since the job was planned: run again to use it as it is now"
+            return f"{plain(path, 300)} can no longer be read: {error}"
+        if now != known:
+            return f"{plain(path, 300)} has changed since the job was planned: run again to use it as it is now"
     return None
 
 

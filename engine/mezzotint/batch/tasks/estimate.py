@@ -44,7 +44,7 @@ class Sizes:
     def size(self, request: GenerateRequest) -> Size:
         """Return width and height. Raises MezzotintError if the engine will refuse the request."""
         images = tuple((image.role, _image_size(Path(image.path))) for image in request.images)
-        key = (request.cascade, request.inpaint, request.strength, request.loras, images)
+        key = (request.cascade, request.inpaint, request.strength, request.loras, request.controls, images)
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()

@@ -16,7 +16,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.images.naming import from_home
-from mezzotint.protocol import GenerateRequest, ImageInput
+from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput
 from mezzotint.trouble import shown
 
 
@@ -43,6 +43,7 @@ class HashedImages:
 
     images: tuple[ImageInput, ...]
     hash: str | None  # sha256 of the content of all images; None without images
+    controls: tuple[ControlRef, ...] = ()
 
 
 def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = None) -> Iterator[Material | Skipped]:
@@ -128,20 +129,34 @@ def _recorded(found: Found) -> GenerateRequest:
     return request_from_metadata(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
 
 
-def hash_images(material: Material, images: tuple[ImageInput, ...]) -> HashedImages:
-    """Open and hash the images of a task. Raises MezzotintError with the image that cannot be used, and why."""
+def hash_images(
+    material: Material, images: tuple[ImageInput, ...], controls: tuple[ControlRef, ...] = ()
+) -> HashedImages:
+    """Open and hash the images of a task, control images last.
+
+    Raises MezzotintError with the image that cannot be used, and why.
+    """
     own = {THE_INPUT: material.path, THE_MASK: material.mask}
     known: list[str] = [_sha256(material.path)] if material.is_again and material.path is not None else []
-    hashed = []
-    for image in images:
-        path = own.get(image.path) or Path(image.path)
-        digest = _sha256(path)
-        if image.sha256 not in (None, digest):
-            digest = str(image.sha256)  # the engine refuses it and reports the change
-        known.append(digest)
-        hashed.append(replace(image, path=str(path.absolute()), sha256=digest))
+    paths = [(own.get(image.path) or Path(image.path)).absolute() for image in images]
+    hashes = [_recorded_hash(path, image.sha256) for path, image in zip(paths, images, strict=True)]
+    of_controls = [_recorded_hash(Path(one.image), one.image_sha256) for one in controls]
+    known += [*hashes, *of_controls]
     combined = known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
-    return HashedImages(images=tuple(hashed), hash=combined if known else None)
+    return HashedImages(
+        images=tuple(
+            replace(image, path=str(path), sha256=digest)
+            for image, path, digest in zip(images, paths, hashes, strict=True)
+        ),
+        hash=combined if known else None,
+        controls=tuple(replace(one, image_sha256=digest) for one, digest in zip(controls, of_controls, strict=True)),
+    )
+
+
+def _recorded_hash(path: Path, recorded: str | None) -> str:
+    """The hash of an image, or the one that was recorded: the engine refuses another one and reports the change."""
+    digest = _sha256(path)
+    return digest if recorded is None else recorded
 
 
 def _sha256(path: Path) -> str:

@@ -206,7 +206,7 @@ class _Maker:
             return hashed
         return BatchTask(
             key=_sha256(f"{digest} {hashed.hash}"),
-            request=replace(request, images=hashed.images, output=output),
+            request=replace(request, images=hashed.images, controls=hashed.controls, output=output),
             input=material.input,
             output=name.path,
             is_twin=name.is_twin,
@@ -246,20 +246,20 @@ class _Images:
 
     def __init__(self, material: Material) -> None:
         self._material = material
-        self._known: dict[tuple[str, ...], HashedImages | None] = {}
+        self._known: dict[object, HashedImages | None] = {}
 
     def hashed(self, request: GenerateRequest) -> HashedImages | Skipped | None:
         """Return the hashed images; None if they were already reported as unusable."""
-        images = request.images
-        if not images and not self._material.is_again:
+        images, controls = request.images, request.controls
+        if not images and not controls and not self._material.is_again:
             return HashedImages(images=(), hash=None)
-        key = tuple(image.path for image in images)
+        key = (tuple(image.path for image in images), controls)
         if key in self._known:
             return self._known[key]
         if len(self._known) > 100:  # images named by rows; a folder contributes two at most
             self._known.clear()
         try:
-            found = self._known[key] = hash_images(self._material, images)
+            found = self._known[key] = hash_images(self._material, images, controls)
         except MezzotintError as error:
             self._known[key] = None
             name = self._material.input or ""

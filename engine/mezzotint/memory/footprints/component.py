@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from torch import nn
 
@@ -40,17 +41,19 @@ def component_footprint(
     if call is not None or can_trace(class_name):
         traced = trace(network, class_name, tokens, on_progress, call=call)
         live, work, order = traced.live, traced.work, tuple(block for block in traced.order if block in sizes)
-    kept = kept_width(part) if role_of(class_name) == "denoiser" else 0
+    role = role_of(class_name)
+    kept = kept_width(part) if role in ("denoiser", "control") else 0
     idle = [sizes[block].bytes for block in sizes if block not in order]
     return ComponentFootprint(
         name=name,
-        role=role_of(class_name),
+        role=role,
         class_name=class_name,
         blocks=tuple(sizes[block] for block in order),
         outside={scheme: size + sum(each[scheme] for each in idle) for scheme, size in counted.outside.items()},
         live=live,
         work=work,
         kept_text=kept,
+        given=_given(network.config) if role == "control" else 0.0,
     )
 
 
@@ -58,4 +61,16 @@ def role_of(class_name: str) -> Role:
     """Return the role of a network class."""
     if class_name.startswith("Autoencoder"):
         return "vae"
+    if class_name.startswith("ControlNet"):
+        return "control"
     return "text" if is_text(class_name) else "denoiser"
+
+
+def _given(config: Any) -> float:  # noqa: ANN401  diffusers has no types
+    """Numbers per latent pixel that a ControlNet adds to a U-Net: of its layers, each level at half the sides."""
+    widths, layers = config.block_out_channels, config.layers_per_block
+    of_levels = (
+        (layers * width + (width / 4 if level < len(widths) - 1 else 0)) / 4**level  # the last does not shrink further
+        for level, width in enumerate(widths)
+    )
+    return float(widths[0] + sum(of_levels) + widths[-1] / 4 ** (len(widths) - 1))

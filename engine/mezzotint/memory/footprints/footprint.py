@@ -10,7 +10,7 @@ from mezzotint.protocol import GuidancePasses
 Scheme: TypeAlias = Literal["none", memory_protocol.Scheme]
 # Schemes that take what another does: nvfp4 less than a percent less, because its rows have no scales.
 ALIKE: Mapping[Scheme, Scheme] = {"fp8": "int8", "nvfp4": "int4-codebook"}
-Role: TypeAlias = Literal["text", "denoiser", "vae"]
+Role: TypeAlias = Literal["text", "denoiser", "control", "vae"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,7 @@ class ComponentFootprint:
     work: ScalingLaw  # FLOPs of one forward pass
     float32: bool = False  # overflows in float16, so float32 is used instead, with twice the memory
     kept_text: int = 0  # cached numbers per prompt token that are kept through a stage
+    given: float = 0.0  # numbers per latent pixel that a ControlNet gives to the denoiser
     shared: str = ""  # components of two models with the same key are shared in memory; empty if not shared
 
     def bytes(self, scheme: Scheme) -> int:
@@ -91,3 +92,8 @@ class ModelFootprint:
     def denoiser(self) -> ComponentFootprint:
         """The denoiser."""
         return next(part for part in self.components if part.role == "denoiser")
+
+    @property
+    def controls(self) -> tuple[ComponentFootprint, ...]:
+        """The ControlNets, which run before each call of the denoiser."""
+        return tuple(part for part in self.components if part.role == "control")

@@ -59,6 +59,7 @@ def component_to_json(part: ComponentFootprint) -> dict[str, Any]:
         "work": law_to_json(part.work),
         "outside": _row(part.outside),
         "blocks": [[block.name, *_row(block.bytes)] for block in part.blocks],
+        **({"given": part.given} if part.given else {}),
     }
 
 
@@ -76,6 +77,7 @@ def component_from_json(data: Mapping[str, Any]) -> ComponentFootprint:
             outside=_sizes(data["outside"]),
             live=law_from_json(data["live"]),
             work=law_from_json(data["work"]),
+            given=float(_is(data.get("given", 0.0), int, float)),
         )
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"invalid footprint: {error!r}") from error

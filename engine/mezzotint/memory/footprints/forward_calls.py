@@ -48,7 +48,11 @@ def sides_of(network: Network) -> tuple[int, int, int]:
     if type(network).__name__ == "AutoencoderDC":
         return _COARSE
     best = getattr(network.config, "sample_size", None)
-    if type(network).__name__.startswith(("Autoencoder", "UNet")) or not isinstance(best, int) or best >= SIDES[0]:
+    if (
+        type(network).__name__.startswith(("Autoencoder", "UNet", "ControlNet"))
+        or not isinstance(best, int)
+        or best >= SIDES[0]
+    ):
         return SIDES
     return best, 2 * (-(-best * 3 // 4)), 2 * best
 
@@ -60,9 +64,15 @@ def longest(network: Network, class_name: str) -> int:
 
 def _unet(network: Network, side: int, batch: int, tokens: int) -> object:
     config = network.config
+    guidance = config.time_cond_proj_dim and _numbers(network, batch, config.time_cond_proj_dim)
     sample = _numbers(network, batch, config.in_channels, side, side)
-    text = _numbers(network, batch, tokens, config.cross_attention_dim)
-    added = None
+    words = _words(network, batch, tokens)
+    return network(sample, _numbers(network, 1), **words, timestep_cond=guidance, return_dict=False)
+
+
+def _words(network: Network, batch: int, tokens: int) -> dict[str, object]:
+    """Text, and for SDXL its sizes and pooled text, for a U-Net or its ControlNet."""
+    config, added = network.config, None
     if config.addition_embed_type == "text_time":
         sizes = config.projection_class_embeddings_input_dim // config.addition_time_embed_dim
         numbers = next(n for n in (6, 5, sizes) if _leaves_text(config, n))
@@ -71,15 +81,20 @@ def _unet(network: Network, side: int, batch: int, tokens: int) -> object:
             "text_embeds": _numbers(network, batch, pooled),
             "time_ids": _numbers(network, batch, numbers),
         }
-    guidance = config.time_cond_proj_dim and _numbers(network, batch, config.time_cond_proj_dim)
-    return network(
-        sample,
-        _numbers(network, 1),
-        encoder_hidden_states=text,
-        timestep_cond=guidance,
-        added_cond_kwargs=added,
-        return_dict=False,
-    )
+    text = _numbers(network, batch, tokens, config.cross_attention_dim)
+    return {"encoder_hidden_states": text, "added_cond_kwargs": added}
+
+
+def _control(network: Network, side: int, batch: int, tokens: int) -> object:
+    config = network.config
+    pixels = side * 2 ** (len(config.conditioning_embedding_out_channels) - 1)
+    image = _numbers(network, batch, config.conditioning_channels, pixels, pixels)
+    about: dict[str, object] = {"controlnet_cond": image}
+    if type(network).__name__ == "ControlNetUnionModel":
+        kinds = _numbers(network, batch, config.num_control_type)
+        about = {"controlnet_cond": [image], "control_type": kinds, "control_type_idx": [0]}
+    sample = _numbers(network, batch, config.in_channels, side, side)
+    return network(sample, _numbers(network, 1), **_words(network, batch, tokens), **about, return_dict=False)
 
 
 def _leaves_text(config: Any, numbers: int) -> bool:  # noqa: ANN401  a configuration
@@ -228,6 +243,8 @@ _TEXTS: Mapping[str, Call] = {
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,
+    "ControlNetModel": _control,
+    "ControlNetUnionModel": _control,
     "PixArtTransformer2DModel": _pixart,
     "PixArtVariantTransformer2DModel": _pixart,
     "FluxTransformer2DModel": _flux,

@@ -82,6 +82,8 @@ def _works(
                 yield stage.model, component, Work(0, passes, component.work.at(stage.model.text_tokens))
     for phase, stage in enumerate(task.stages, 1):
         yield stage.model, stage.model.denoiser, _denoising(task, stage, guidance, phase)
+        for component in stage.model.controls:
+            yield stage.model, component, _controlling(task, stage, component, guidance, phase)
     last = task.stages[-1]
     for component in _decoders(last.model):
         positions, tiles = tiled(last, tile)
@@ -101,6 +103,13 @@ def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: in
     if guidance == "batched":
         return Work(phase, steps, stage.savings.operations(work, positions, 2 * batch) * factor)
     return Work(phase, 2 * steps, stage.savings.operations(work, positions, batch) * factor)
+
+
+def _controlling(task: Task, stage: StageTask, part: ComponentFootprint, guidance: GuidancePasses, phase: int) -> Work:
+    """Passes of a ControlNet, one before each of the denoiser: at most, as it may be used in some of the steps only."""
+    rows = 2 if stage.guided and guidance == "batched" else 1
+    operations = part.work.at(seen_positions(stage), rows * stage.batch)
+    return Work(phase, _denoising(task, stage, guidance, phase).passes, operations)
 
 
 def _positions(stage: StageTask) -> float:
@@ -166,7 +175,18 @@ def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibra
     live = _live(task, stage, part, seen_positions(stage), halves * stage.batch, calibration)
     rows = (2 if stage.guided else 1) * stage.batch
     kept = stage.savings.kept_bytes(_live(task, stage, part, seen_positions(stage), rows, calibration))
-    return live + kept + _kept_text(task, stage, part)
+    controls = stage.model.controls
+    alone = (_live(task, stage, each, seen_positions(stage), halves * stage.batch, calibration) for each in controls)
+    text = sum(_kept_text(task, stage, each) for each in (part, *controls))
+    return max(live, *alone, 0) + kept + text + _control_bytes(task, stage, halves * stage.batch, rows)
+
+
+def _control_bytes(task: Task, stage: StageTask, rows: int, all_rows: int) -> int:
+    """Bytes of what ControlNets give to the denoiser, twice while it is being added, and of their images."""
+    size = 4 if task.dtype == "float32" else 2
+    given = max((part.given for part in stage.model.controls), default=0.0) * seen_positions(stage)
+    images = len(stage.model.controls) * 3 * stage.width * stage.height
+    return int((2 * rows * given + all_rows * images) * size)
 
 
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:

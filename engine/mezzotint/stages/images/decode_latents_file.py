@@ -104,7 +104,9 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
         raise ImageRefused("the file names no model: it was not written by Mezzotint")
     last = replace(stages[0], weights=None, loras=None)
     cascade = Cascade(stages=(last,))
-    return replace(request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=())
+    return replace(
+        request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=(), controls=()
+    )
 
 
 def _input_images(undecoded: PendingDecode, cancelled: IsCancelled) -> InputImages:

@@ -89,6 +89,10 @@ class InpaintCanvas:
             self._crops[size] = CanvasCrop(image=image, mask=mask, opacity=opacity)
         return self._crops[size]
 
+    def view_of(self, image: Image.Image, size: Size) -> Image.Image:
+        """The same view of another image, which shows the whole as it will be once outpainted."""
+        return self._view(fit(image, *self._image.size, _LANCZOS), size)
+
     def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the inpainted part into the whole image; outside the mask it stays bit-identical."""
         kept, opacity = self._base

@@ -10,7 +10,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import ImageRefused
 from mezzotint.images.masks import read_mask
 from mezzotint.images.reading import open_image, read_image
-from mezzotint.protocol import FileUsed, ImageInput, InpaintUsed, IsCancelled
+from mezzotint.protocol import ControlRef, FileUsed, ImageInput, InpaintUsed, IsCancelled
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.request_images import RequestImages, Size
 from mezzotint.stages.setup import StageSetup
@@ -20,6 +20,7 @@ _WHAT = {
     "mask": ("the mask", "--mask"),
     "reference": ("the reference image", "--reference"),
 }
+_CONTROL = ("the control image", "--control")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class InputImages:
     canvas: InpaintCanvas | None = None  # if only a part of it is inpainted
     inpaint: InpaintUsed | None = None  # the same part, described
     used: tuple[FileUsed, ...] = ()  # in the order of the request
+    controls: tuple[Image.Image, ...] = ()  # "RGB", control images at their files' sizes
+    controls_used: tuple[FileUsed, ...] = ()  # their files
 
     def size(self, last: StageSetup) -> Size:
         """Size of the images that a last stage produces."""
@@ -37,7 +40,7 @@ class InputImages:
 
     def without_pixels(self) -> "InputImages":
         """What a result says of the images, once their pixels are no longer needed."""
-        return replace(self, init=None, canvas=None)
+        return replace(self, init=None, canvas=None, controls=())
 
     def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the output of the last stage with the preserved parts."""
@@ -50,32 +53,39 @@ def image_size(path: Path) -> Size:
 
 
 def read_inputs(
-    images: Sequence[ImageInput], asked: RequestImages, sizes: Sequence[Size], cancelled: IsCancelled
+    images: Sequence[ImageInput],
+    asked: RequestImages,
+    sizes: Sequence[Size],
+    cancelled: IsCancelled,
+    controls: Sequence[ControlRef] = (),
 ) -> InputImages:
-    """Read the images of a request whose stages have these sizes.
+    """Read the images of a request whose stages have these sizes, and its control images.
 
     Raises ImageRefused for one that is unreadable or has changed, UsageError for a mask that does not fit its image.
     """
-    used = tuple(_unchanged(image, cancelled) for image in images)
+    found = InputImages(
+        used=tuple(_unchanged(image.path, image.sha256, *_WHAT[image.role], cancelled) for image in images),
+        controls_used=tuple(_unchanged(one.image, one.image_sha256, *_CONTROL, cancelled) for one in controls),
+        controls=tuple(read_image(Path(control.image)) for control in controls),
+    )
     if asked.init is None:
-        return InputImages(used=used)
+        return found
     init = read_image(asked.init)
     if asked.inpaint is None:
-        return InputImages(init=init, used=used)
+        return replace(found, init=init)
     asked.check_growth(init.size)
     mask = None if asked.mask is None else read_mask(asked.mask, init.size)
     canvas = InpaintCanvas(init, mask, asked.inpaint, sizes[0], sizes[-1])
-    return InputImages(init=init, canvas=canvas, inpaint=canvas.used, used=used)
+    return replace(found, init=init, canvas=canvas, inpaint=canvas.used)
 
 
-def _unchanged(image: ImageInput, cancelled: IsCancelled) -> FileUsed:
-    with open_image(Path(image.path)):
+def _unchanged(path: str, sha256: str | None, what: str, option: str, cancelled: IsCancelled) -> FileUsed:
+    with open_image(Path(path)):
         pass  # a file that is not an image gets that error first
-    used = fingerprint(Path(image.path), None, cancelled=cancelled)
-    if image.sha256 is not None and image.sha256 != used.sha256:
-        what, option = _WHAT[image.role]
+    used = fingerprint(Path(path), None, cancelled=cancelled)
+    if sha256 is not None and sha256 != used.sha256:
         raise ImageRefused(
-            f"{image.path}: {what} has changed since it was used (sha256 {used.sha256[:12]}, "
-            f"was {image.sha256[:12]}); give it again with {option}"
+            f"{path}: {what} has changed since it was used (sha256 {used.sha256[:12]}, "
+            f"was {sha256[:12]}); give it again with {option}"
         )
     return used

@@ -111,9 +111,6 @@ def grown_size(image: Size, inpaint: Inpaint) -> Size:
 
 
 def _check_image(image: ImageInput) -> None:
-    if image.role not in _KINDS:
-        known = ", ".join(map(repr, _KINDS))
-        raise UsageError(f"an image in the role {image.role!r} is not supported yet; supported are {known}")
     if (image.weight, image.interval) != (1.0, (0.0, 1.0)):
         raise UsageError(f"weight {image.weight} or interval {image.interval} of {_KINDS[image.role]} is not supported")
 

@@ -17,6 +17,8 @@ from mezzotint.images.writing import pixels_sha256, write_image
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     Attention,
+    ControlRef,
+    ControlUsed,
     Dtype,
     FileUsed,
     GeneratedImage,
@@ -48,6 +50,7 @@ class JobRecord:
     threads: int
     versions: dict[str, str]
     images_used: tuple[FileUsed, ...]
+    controls: tuple[ControlUsed, ...] = ()  # in the order of the request
 
 
 class Saver:
@@ -151,6 +154,7 @@ def resolved_request(
         previews=False,
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
         loras=_resolved_loras(request.loras, resolved),
+        controls=_resolved_controls(request.controls, job_record.controls),
         output=Output(),
     )
 
@@ -170,6 +174,20 @@ def _resolved_loras(loras: tuple[LoraRef, ...], resolved: tuple[ResolvedStage, .
     hashes = {used.file.path: used.file.sha256 for stage in resolved for used in stage.loras}
     return tuple(
         replace(lora, path=str(Path(lora.path).resolve()), sha256=hashes[str(Path(lora.path))]) for lora in loras
+    )
+
+
+def _resolved_controls(controls: tuple[ControlRef, ...], used: tuple[ControlUsed, ...]) -> tuple[ControlRef, ...]:
+    """Absolute paths and file hashes."""
+    return tuple(
+        replace(
+            control,
+            image=str(Path(control.image).resolve()),
+            model=str(Path(control.model).resolve()),
+            sha256=files.file.sha256,
+            image_sha256=files.image.sha256,
+        )
+        for control, files in zip(controls, used, strict=True)
     )
 
 

@@ -4,14 +4,16 @@ from pathlib import Path
 
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.weight_file import with_trunks
+from mezzotint.families.control.fitting import is_control
 from mezzotint.protocol import IsCancelled, ModelUsed
 from mezzotint.stages.setup import StageSetup
 
 
 def model_used(stage: StageSetup, cache: Path, cancelled: IsCancelled) -> ModelUsed:
-    """Hash the files that determine the images; known hashes come from the cache."""
+    """Hash the files of the model itself, without ControlNets; known hashes come from the cache."""
     info = stage.found.info
-    files = dict.fromkeys(path for source in stage.sources.components.values() for path in source.files)
+    own = (source for name, source in stage.sources.components.items() if not is_control(name))
+    files = dict.fromkeys(path for source in own for path in source.files)
     return ModelUsed(
         id=info.id,
         family=info.family,

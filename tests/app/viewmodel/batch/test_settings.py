@@ -41,11 +41,6 @@ def test_settings_alone_name_no_image(form):
     assert not said.keys() & {"init", "mask", "strength", "outpaint", "prompt"}
 
 
-def test_what_no_setting_says_is_told():
-    request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="control"),))
-    assert settings_of_request(request, with_images=True).left_out == ("control images",)
-
-
 def test_reference_images_are_a_setting_of_the_page_s_own_job_only():
     request = GenerateRequest(prompt="x", images=(ImageInput(path="/a.png", role="reference"),))
     assert settings_of_request(request, with_images=True).settings["reference"] == ["/a.png"]

@@ -83,7 +83,6 @@ def test_words_that_a_shell_would_expand_are_quoted():
 @pytest.mark.parametrize(
     ("request_", "told"),
     [
-        (GenerateRequest(prompt="a", images=(ImageInput(path="p", role="control"),)), "control images"),
         (
             GenerateRequest(
                 prompt="a",

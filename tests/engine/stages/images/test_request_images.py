@@ -23,7 +23,6 @@ def settled(*images, **fields):
         ([MASK], {}, "the mask m.png is given without an init image"),
         ([INIT, MASK, MASK], {}, "2 masks are given; only one"),
         ([INIT, INIT], {}, "2 init images are given; only one"),
-        ([ImageInput(path="a", role="control")], {}, "'control' is not supported"),
         ([INIT, ImageInput(path="m", role="mask", weight=0.5)], {}, "weight 0.5 .* of a mask is not supported"),
         ([ImageInput(path="m", interval=(0.0, 0.5))], {}, "interval .* of an init image is not supported"),
         ([], {"strength": 0.5}, "strength 0.5 is given without an init image"),

@@ -1,0 +1,144 @@
+"""Protocol types for control images, which guide a network's layout through a ControlNet. Standard library only."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from mezzotint.values.basic import Number, Path, Value, one_of, plain_number, shown
+
+# What a control image shows; a union ControlNet must be told, of others it is a note.
+ControlType = Literal[
+    "openpose",
+    "depth",
+    "hed",
+    "pidi",
+    "scribble",
+    "ted",
+    "canny",
+    "lineart",
+    "anime_lineart",
+    "mlsd",
+    "normal",
+    "segment",
+    "tile",
+    "inpaint",
+    "repaint",
+]
+Preprocess = Literal["none", "canny", "gray", "tile"]
+CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)
+MAX_CONTROLS = 8
+MAX_CONTROL_WEIGHT = 2.0
+
+_NEXT_KEY = re.compile(r",(?=\s*\w+\s*=)")
+_COMMA = "\0"  # stands for a comma that is written twice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRef:
+    """A control image, and the ControlNet that it is given to."""
+
+    image: str
+    model: str  # file or folder
+    weight: float = 1.0
+    start: float = 0.0  # part of the stage's steps, 0 to 1, from which on it is used
+    end: float = 1.0
+    type: ControlType | None = None  # None: as its network has only one, or as preprocessed
+    preprocess: Preprocess = "none"
+    sha256: str | None = None  # of the ControlNet's file; if given, a changed file is refused
+    image_sha256: str | None = None  # of the image; if given, a changed file is refused
+
+
+_VALUES: Mapping[str, Value] = {
+    "image": Path(),
+    "model": Path(),
+    "weight": Number(0, MAX_CONTROL_WEIGHT, 0.8),
+    "start": Number(0, 1, 0.2),
+    "end": Number(0, 1, 0.6),
+    "type": one_of(ControlType),
+    "preprocess": one_of(Preprocess),
+}
+_KEYS = tuple(name for name in _VALUES if name != "image")
+
+
+@dataclass(frozen=True, slots=True)
+class ControlImage(Value):
+    """IMAGE,model=FILE with further keys; in job files also a table. A comma before a word and = is written twice."""
+
+    metavar: str = "IMAGE,model=FILE[,KEY=VALUE...]"
+
+    def read(self, value: object) -> ControlRef:
+        """Image, ControlNet and settings."""
+        if isinstance(value, Mapping):
+            return _ref({str(name): one for name, one in value.items()})
+        if not isinstance(value, str):
+            raise ValueError(f"{shown(value)} is not text or a table; expected IMAGE,model=FILE")
+        return _ref(_split(Path().read(value)))
+
+    def parse(self, word: str) -> ControlRef:
+        """Image, ControlNet and settings; file names may be undecodable."""
+        return _ref(_split(word))
+
+    def to_setting(self, value: ControlRef) -> str:
+        """IMAGE,model=FILE and what differs from the defaults."""
+        default = ControlRef(image="", model="")
+        pairs = [(name, getattr(value, name)) for name in _KEYS]
+        others = (f",{name}={_written(one)}" for name, one in pairs if one != getattr(default, name))
+        return "".join((_written(value.image), *others))
+
+    def to_arguments(self, value: ControlRef) -> list[str]:
+        """IMAGE,model=FILE and what differs from the defaults."""
+        return [self.to_setting(value)]
+
+
+def check_control(control: ControlRef) -> None:
+    """Raise ValueError for values out of range."""
+    for name in ("weight", "start", "end", "type", "preprocess"):
+        value = getattr(control, name)
+        if value is not None:
+            _read(name, value)
+    if not control.start < control.end:
+        raise ValueError(
+            f"start={plain_number(control.start)} is not below end={plain_number(control.end)}; expected two numbers "
+            "from 0 to 1, such as start=0,end=0.6"
+        )
+
+
+def _written(value: object) -> str:
+    return plain_number(value) if isinstance(value, float) else str(value).replace(",", ",,")
+
+
+def _split(word: str) -> dict[str, object]:
+    image, *others = _NEXT_KEY.split(word.replace(",,", _COMMA))
+    found: dict[str, object] = {"image": image.replace(_COMMA, ",")}
+    for one in others:
+        name, _, value = one.partition("=")
+        if name.strip() in found:
+            raise ValueError(f"{shown(name.strip())} is given twice")
+        found[name.strip()] = value.replace(_COMMA, ",")
+    return found
+
+
+def _ref(said: Mapping[str, object]) -> ControlRef:
+    unknown = next((name for name in said if name not in _VALUES), None)
+    if unknown is not None:
+        raise ValueError(
+            f"{shown(unknown)} is not a key; expected {', '.join(_KEYS)} (a comma in a file name is written twice)"
+        )
+    values = {name: _read(name, one) for name, one in said.items()}
+    for name, example in (("image", "edges.png"), ("model", "controlnet-canny.safetensors")):
+        if not values.get(name):
+            raise ValueError(f"no {name} is given; expected IMAGE,model=FILE, such as {name}={example}")
+    control = ControlRef(**values)
+    check_control(control)
+    return control
+
+
+def _read(name: str, value: object) -> Any:  # noqa: ANN401  each key has its own type
+    kind = _VALUES[name]
+    if isinstance(kind, Path):
+        return kind.parse(value) if isinstance(value, str) else kind.read(value)
+    try:
+        return kind.read(kind.from_text(value) if isinstance(value, str) else value)
+    except ValueError as error:
+        raise ValueError(f"{name}={error}") from None

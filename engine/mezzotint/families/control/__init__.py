@@ -1,0 +1,1 @@
+"""ControlNets of U-Nets: recognised, fitted to a model as further components, and asked before its denoiser."""

@@ -1,0 +1,72 @@
+"""What ControlNets add to a U-Net's features: computed before each of its calls, and summed (arXiv 2302.05543).
+
+As in diffusers' pipelines with several ControlNets; a network whose weights are all 0 in a step is not called.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mezzotint.families.control.settings import ControlSettings
+from mezzotint.families.family import Conditioning, LoadedModel
+
+Residuals = tuple[list[Tensor], Tensor]  # of the levels on the way down, and of the middle block
+
+
+def residuals(
+    model: LoadedModel,
+    sample: Tensor,
+    timestep: Tensor,
+    conditioning: Conditioning,
+    added: dict[str, Tensor] | None,
+) -> dict[str, Any]:
+    """Arguments of the U-Net for a scaled sample `(rows, c, h, w)`; empty if nothing is controlled in this step."""
+    total: Residuals | None = None
+    for component, controls in _calls(conditioning.controls):
+        network = model.networks[component]
+        words = {"encoder_hidden_states": conditioning.tensors["text"], "added_cond_kwargs": added}
+        about = _about(network, controls, conditioning, sample)
+        down, mid = network(sample, timestep, **words, **about, return_dict=False)
+        total = (list(down), mid) if total is None else _sum(total, down, mid)
+    if total is None:
+        return {}
+    return {"down_block_additional_residuals": total[0], "mid_block_additional_residual": total[1]}
+
+
+def _calls(controls: Sequence[ControlSettings]) -> Iterator[tuple[str, tuple[ControlSettings, ...]]]:
+    """The calls of networks, with their images: a union ControlNet takes all of its images at once."""
+    unions: dict[str, list[ControlSettings]] = {}
+    for control in controls:
+        if control.mode is not None:
+            unions.setdefault(control.component, []).append(control)
+    for control in controls:
+        same = unions.pop(control.component, [control] if control.mode is None else [])
+        if any(one.weight for one in same):
+            yield control.component, tuple(same)
+
+
+def _about(
+    network: Any,  # noqa: ANN401  diffusers has no types
+    controls: Sequence[ControlSettings],
+    conditioning: Conditioning,
+    sample: Tensor,
+) -> dict[str, object]:
+    """The image or images, their weights, and for a union ControlNet what they show."""
+    images = [conditioning.tensors[control.tensor] for control in controls]
+    if controls[0].mode is None:
+        return {"controlnet_cond": images[0], "conditioning_scale": controls[0].weight}
+    modes = [control.mode for control in controls]
+    kinds = torch.zeros(network.config.num_control_type, dtype=sample.dtype, device=sample.device)
+    kinds[modes] = 1
+    return {
+        "controlnet_cond": images,
+        "conditioning_scale": [control.weight for control in controls],
+        "control_type": kinds.expand(sample.shape[0], -1),
+        "control_type_idx": modes,
+    }
+
+
+def _sum(total: Residuals, down: Sequence[Tensor], mid: Tensor) -> Residuals:
+    return [one + other for one, other in zip(total[0], down, strict=True)], total[1] + mid

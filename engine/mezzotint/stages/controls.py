@@ -1,0 +1,119 @@
+"""The control images of a request: which stages can use them, and what was used of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint import paths
+from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.control_protocol import MAX_CONTROLS, check_control
+from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
+from mezzotint.families.control.fitting import why_not, with_control
+from mezzotint.families.control.modes import mode_of
+from mezzotint.families.control.settings import ControlSettings
+from mezzotint.families.family import ModelSources
+from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, Preprocess, Sampling
+
+_TENSOR = "control_{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageControl:
+    """A control image that a stage's model can use."""
+
+    index: int  # among the request's
+    settings: ControlSettings
+    preprocess: Preprocess
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedControls:
+    """A stage's control images, its model with their networks, and why others are left out."""
+
+    sources: ModelSources
+    controls: tuple[StageControl, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class ControlFitting:
+    """Fits control images to stages: files are opened and checked at once; raises UsageError and ModelRefused."""
+
+    def __init__(self, controls: Sequence[ControlRef]) -> None:
+        if len(controls) > MAX_CONTROLS:
+            raise UsageError(f"{len(controls)} control images are given; at most {MAX_CONTROLS} can be used")
+        for control in controls:
+            try:
+                check_control(control)
+            except ValueError as error:
+                raise UsageError(f"control: {error}") from None
+        self._controls, self._used = controls, set[int]()
+        self._opened = {path: open_control(Path(path)) for path in {control.model for control in controls}}
+        self._refusals: dict[int, str] = {}
+
+    def fit(self, sources: ModelSources, model: str, sampling: Sampling) -> FittedControls:
+        """Return those that a stage's model can use."""
+        found, left_out = [], {}
+        for index, control in enumerate(self._controls):
+            checkpoint = self._opened[control.model]
+            reason = why_not(checkpoint, sources, model)
+            if reason is not None:
+                self._refusals.setdefault(index, reason)
+                left_out[control.model] = f"{plain(control.model, 200)} is left out for {plain(model, 100)}: {reason}"
+                continue
+            sources, component = with_control(sources, checkpoint)
+            self._used.add(index)
+            found.append(_stage_control(index, control, checkpoint, component))
+        if found and sampling.deep_shrink is not None:
+            raise UsageError(
+                "--deep-shrink and --control cannot be used together: the one makes features smaller that the other "
+                "adds to; leave one of them out"
+            )
+        return FittedControls(sources=sources, controls=tuple(found), left_out=tuple(left_out.values()))
+
+    def check_used(self) -> None:
+        """Raise ModelRefused for one that no stage could use."""
+        for index, reason in self._refusals.items():
+            if index not in self._used:
+                model = self._controls[index].model
+                raise ModelRefused(f"{plain(model, 300)}: {reason}; use a ControlNet that was made for it")
+
+
+def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoint, component: str) -> StageControl:
+    mode = mode_of(control, checkpoint.shapes["task_embedding"][0]) if checkpoint.is_union else None
+    settings = ControlSettings(
+        component=component,
+        tensor=_TENSOR.format(index),
+        weight=control.weight,
+        start=control.start,
+        end=control.end,
+        mode=mode,
+    )
+    return StageControl(index=index, settings=settings, preprocess=control.preprocess)
+
+
+def controls_used(
+    controls: Sequence[ControlRef], images: Sequence[FileUsed], cancelled: IsCancelled
+) -> tuple[ControlUsed, ...]:
+    """What was used of each; raises ModelRefused if a ControlNet is another than it was."""
+    return tuple(_used(control, image, cancelled) for control, image in zip(controls, images, strict=True))
+
+
+def _used(control: ControlRef, image: FileUsed, cancelled: IsCancelled) -> ControlUsed:
+    file = control_files(Path(control.model))[0]
+    used = fingerprint(file, paths.cache_folder() / "fingerprints.json", cancelled=cancelled)
+    if control.sha256 is not None and control.sha256 != used.sha256:
+        raise ModelRefused(
+            f"{plain(control.model, 300)}: the ControlNet has changed since it was used (sha256 {used.sha256[:12]}, "
+            f"was {plain(control.sha256[:12])}); give it again with --control"
+        )
+    return ControlUsed(
+        file=used,
+        image=image,
+        weight=control.weight,
+        start=control.start,
+        end=control.end,
+        type=control.type,
+        preprocess=control.preprocess,
+    )

@@ -1,0 +1,50 @@
+"""The control images of a stage, as its networks take them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from PIL import Image
+
+from mezzotint.families.control.settings import ControlSettings
+from mezzotint.families.family import Conditioning
+from mezzotint.images.canvas import fit
+from mezzotint.images.control import preprocessed
+from mezzotint.stages.controls import StageControl
+from mezzotint.stages.images.input_images import InputImages
+from mezzotint.stages.images.request_images import Size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlInputs:
+    """The control images of n images that are denoised together, each `(n, 3, h, w)` with pixels from 0 to 1."""
+
+    settings: tuple[ControlSettings, ...]
+    images: tuple[torch.Tensor, ...]
+
+    @classmethod
+    def of(cls, controls: Sequence[StageControl], inputs: Sequence[InputImages], size: Size) -> "ControlInputs":
+        """Those of a stage of this size, in pixels."""
+        return cls(
+            settings=tuple(control.settings for control in controls),
+            images=tuple(torch.cat([_pixels(control, each, size) for each in inputs]) for control in controls),
+        )
+
+    def add_to(self, conditioning: Conditioning, device: torch.device, dtype: torch.dtype) -> Conditioning:
+        """Return the conditioning with these images added, for both guidance halves."""
+        halves = 2 if conditioning.guided else 1
+        pairs = zip(self.settings, self.images, strict=True)
+        rows = {settings.tensor: torch.cat([image] * halves).to(device, dtype) for settings, image in pairs}
+        return replace(conditioning, tensors={**conditioning.tensors, **rows}, controls=self.settings)
+
+
+def _pixels(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
+    """The image `(1, 3, h, w)`, fitted like an init image, then preprocessed."""
+    image = inputs.controls[control.index]
+    if inputs.canvas is not None:
+        fitted = inputs.canvas.view_of(image, size)
+    else:
+        fitted = fit(image, *size, Image.Resampling.LANCZOS)
+    pixels = np.asarray(preprocessed(fitted, control.preprocess), dtype=np.float32) / 255.0
+    return torch.from_numpy(pixels).permute(2, 0, 1)[None].contiguous()
