@@ -111,6 +111,7 @@ def _sizes(shapes: _Shapes) -> Config:
 def _union(shapes: _Shapes) -> Config:
     kinds, width = shapes.of("task_embedding", 2)
     return {
+        "addition_time_embed_dim": shapes.of("control_add_embedding.linear_1.weight", 2)[1] // kinds,
         "num_control_type": kinds,
         "num_trans_channel": width,
         "num_trans_layer": len(shapes.count(r"transformer_layes\.(\d+)\.")),  # diffusers' spelling
