@@ -20,6 +20,7 @@ EXAMPLES = """\
   mezzotint generate "..." -m sdxl-base --refiner sdxl-refiner --refiner-at 0.8
   mezzotint generate "..." -m /models/finetune.safetensors --hires 1.5
   mezzotint generate "..." --lora ink.safetensors:0.8 --lora fog.safetensors:-0.5
+  mezzotint generate "..." --control photo.jpg,model=canny.safetensors,preprocess=canny,weight=0.7
   mezzotint generate --from house.png
 
 output names may contain [seed] [prompt] [model] [width] [height] [steps] [sampler] [index] [count] [date] [time];
