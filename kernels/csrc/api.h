@@ -232,6 +232,12 @@ typedef struct MztLinearArgs {
      * out. Null or too little: a block sums all columns. Integers are exact: the output is the same. */
     void *workspace;      /* aligned to 16 bytes */
     int64_t workspace_bytes;
+    /* Of a convolution of 3 x 3 with a padding of 1: the pixels of each image of x, which is (images, image_height,
+     * image_width, in) with a scale for each pixel; out is as many images, rows are all their pixels, and weight is
+     * (out_columns, 9 * in), the columns of the nine pixels row by row. Of 8 bits, in a multiple of 64, without branch,
+     * parts and activation. 0: no convolution. */
+    int64_t image_height, image_width;
+    int64_t image_stride; /* 1 or 2: pixels of x from one of out to the next */
 } MztLinearArgs;
 
 typedef struct MztDevice {

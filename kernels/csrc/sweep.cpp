@@ -37,6 +37,7 @@ bool serves(const gemm::Instance& instance, const MztLinearArgs& args) {
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
            instance.has_codebook == (args.codebook != nullptr) && instance.floats == (args.floats != 0) &&
            instance.is_gated == is_gated(args) && !instance.join_entry &&
+           instance.is_convolution == is_convolution(args) &&
            static_cast<uint32_t>(instance.dtype) == args.dtype;
 }
 
@@ -50,7 +51,7 @@ extern "C" {
 
 struct SweepInstance {
     int32_t kind, head_dim, dtype, masked, weight_bits, x_bits, tile_m, tile_n, threads, shared_bytes;
-    int32_t is_grouped, has_codebook, floats, is_gated, is_split;
+    int32_t is_grouped, has_codebook, floats, is_gated, is_split, is_convolution;
 };
 
 // Return 0 if there is no instance of that number.
@@ -67,7 +68,7 @@ MZT_API int32_t mzt_sweep_linear_instance(uint32_t number, SweepInstance* found)
     if (!instance) return 0;
     *found = {0, 0, instance->dtype, 0, instance->weight_bits, instance->x_bits, instance->tile_m, instance->tile_n,
               instance->threads, instance->shared_bytes, instance->is_grouped, instance->has_codebook,
-              instance->floats, instance->is_gated, instance->join_entry != nullptr};
+              instance->floats, instance->is_gated, instance->join_entry != nullptr, instance->is_convolution};
     return 1;
 }
 

@@ -9,7 +9,7 @@ using namespace mezzotint::gemm;
 
 struct EmulatorLinearInstance {
     int32_t weight_bits, x_bits, dtype, tile_m, tile_n, threads, shared_bytes, turing_shared_bytes, is_grouped,
-        has_codebook, floats, is_gated, is_split;
+        has_codebook, floats, is_gated, is_split, is_convolution;
 };
 
 struct EmulatorLinearPlan {
@@ -27,7 +27,7 @@ MZT_API int32_t emulator_linear_instance(uint32_t number, EmulatorLinearInstance
     *found = {instance->weight_bits, instance->x_bits,  instance->dtype,        instance->tile_m,
               instance->tile_n,      instance->threads, instance->shared_bytes, instance->turing_shared_bytes,
               instance->is_grouped,  instance->has_codebook, instance->floats, instance->is_gated,
-              instance->join_entry != nullptr};
+              instance->join_entry != nullptr, instance->is_convolution};
     return 1;
 }
 

@@ -51,6 +51,8 @@ def expected(kernel: Kernel) -> Sequence[str]:
         words = ["LDSM", "HMMA", _BLOCK_SCALED["nvfp4" if _NVFP4.search(kernel.label) else "mxfp8"]]
     elif "fp8_linear_product" in kernel.name:
         words = ["QMMA.16832.F32.E4M3.E4M3", "FADD", "LDSM", "HMMA"]
+    elif "convolution_product" in kernel.name:
+        words = ["IMMA", "LDSM", "FFMA"]
     elif "linear_product" in kernel.name:
         has_branch = not any(each in kernel.name for each in _WITHOUT_BRANCH)
         words = ["IMMA"] * ("join_linear" not in kernel.name) + ["LDSM"] + ["HMMA"] * has_branch

@@ -409,6 +409,9 @@ class LinearArgs(Versioned):
     activation: int
     workspace: int | None
     workspace_bytes: int
+    image_height: int
+    image_width: int
+    image_stride: int
 
     _fields_: ClassVar[Fields] = (
         ("size", ctypes.c_uint32),
@@ -457,6 +460,9 @@ class LinearArgs(Versioned):
         ("reserved", ctypes.c_uint32),
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
+        ("image_height", ctypes.c_int64),
+        ("image_width", ctypes.c_int64),
+        ("image_stride", ctypes.c_int64),
     )
 
     @property

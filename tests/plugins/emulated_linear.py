@@ -8,10 +8,12 @@ from pathlib import Path
 import torch
 from emulator_build import Conditions
 from guarded_memory import guarded
+from linear_instances import Card, InstanceInfo, Plan, PlanStruct
 
 from mezzotint_kernels.abi import Activation, LinearArgs, LinearPart
 
 CODES = {torch.float16: 0, torch.bfloat16: 1}
+TAPS = 9  # of a convolution
 GROUP = 64  # columns that share a group scale
 E4M3 = torch.float8_e4m3fn
 HIGHEST_FLOAT = 448  # of e4m3
@@ -37,6 +39,7 @@ class Problem:
     rank: int = 0
     activation: Activation = Activation.NO_ACTIVATION
     splits: int = 1  # of the columns of x
+    image: tuple[int, int, int] | None = None  # of a convolution: pixels of x along its edges, and the stride
     gate: int = 0  # rows that share a gate; 0: none
     residual: str | None = None  # given; out: in place of the output
     gap: int = 0  # chunks of 16 bytes between rows
@@ -51,6 +54,19 @@ class Problem:
     def grouped(self) -> bool:
         """Whether groups of the weight's columns have scales."""
         return self.bits < self.x_bits
+
+    @property
+    def taps(self) -> int:
+        """Pixels of x that a row of the output sees."""
+        return 1 if self.image is None else TAPS
+
+    @property
+    def x_rows(self) -> int:
+        """Rows of x: of a convolution, pixels of whole images."""
+        if self.image is None:
+            return self.rows
+        height, width, stride = self.image
+        return self.rows // (((height - 1) // stride + 1) * ((width - 1) // stride + 1)) * height * width
 
     @property
     def is_gated(self) -> bool:
@@ -70,8 +86,8 @@ class Operands:
         self._lots = torch.Generator().manual_seed(problem.seed)
         rows, columns, depth = problem.rows, problem.columns, problem.depth
         highest = HIGHEST_FLOAT if problem.floats else HIGHEST[problem.bits]
-        self.x = self._numbers(rows, depth, HIGHEST[problem.x_bits])
-        self.codes = self._numbers(columns, depth, highest)
+        self.x = self._numbers(problem.x_rows, depth, HIGHEST[problem.x_bits])
+        self.codes = self._numbers(columns, problem.taps * depth, highest)
         if problem.x_bits == 4:
             self.x[:, ::5], self.codes[:, ::7] = -8, -8
         if problem.codebook:
@@ -87,7 +103,7 @@ class Operands:
             self.x = torch.full_like(self.x, least)
             self.codes, self.groups = torch.full_like(self.codes, highest), torch.full_like(self.groups, 17)
         plain = problem.pattern in ("x", "weight")
-        self.x_scales = self._vector(rows, torch.float32, plain=plain)
+        self.x_scales = self._vector(problem.x_rows, torch.float32, plain=plain)
         self.weight_scales = self._vector(1 if problem.shared_scale else columns, torch.float32, plain=plain)
         self.stored_x = self._stored(self.x, problem.x_bits)
         self.weight = self._stored(self.codes, problem.bits)
@@ -220,6 +236,8 @@ class Operands:
             workspace=self.workspace.data_ptr() if problem.splits > 1 else None,
             workspace_bytes=self.workspace.numel() * 4,
         )
+        if problem.image is not None:
+            made.image_height, made.image_width, made.image_stride = problem.image
         if self.second is not None:
             made.weight = made.weight_scales = made.bias = None
             made.part_count = 2
@@ -248,6 +266,10 @@ class Operands:
 
     def _products(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return x times the weight in float64, and what its rounding errors are relative to."""
+        if self.problem.image is not None:
+            seen = self._seen()
+            scales = self.weight_scales.double()
+            return seen @ self.codes.double().T * scales, seen.abs() @ self.codes.double().abs().T * scales
         if self.x_group_scales is None or self.weight_group_scales is None:
             scales = self.x_scales.double().unsqueeze(1) * self.weight_scales.double()
             out = self.x.double() @ self.integers().T * scales
@@ -255,6 +277,17 @@ class Operands:
         x = self.x.double() * self.x_group_scales.double().T[: self.problem.rows].repeat_interleave(GROUP, dim=1)
         weight = self.codes.double() * self.weight_group_scales.double().T.repeat_interleave(GROUP, dim=1)
         return x @ weight.T, x.abs() @ weight.abs().T
+
+    def _seen(self) -> torch.Tensor:
+        """The nine pixels that each row of the output sees, (rows, 9 * depth), times their scales."""
+        assert self.problem.image is not None
+        height, width, stride = self.problem.image
+        pixels = (self.x.double() * self.x_scales.double()[:, None]).view(-1, height, width, self.problem.depth)
+        padded = torch.nn.functional.pad(pixels, (0, 0, 1, 1, 1, 1))
+        taps = [
+            padded[:, y : y + height : stride, x : x + width : stride].flatten(0, 2) for y in range(3) for x in range(3)
+        ]
+        return torch.cat(taps, dim=1)
 
     def wanted(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the output in float64, and the sum of the magnitudes of its terms."""
@@ -313,69 +346,6 @@ class Report(ctypes.Structure):
     )
 
 
-class InstanceInfo(ctypes.Structure):
-    """Properties of an instance."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_int32)
-        for name in (
-            "weight_bits",
-            "x_bits",
-            "dtype",
-            "tile_m",
-            "tile_n",
-            "threads",
-            "shared_bytes",
-            "turing_shared_bytes",
-            "is_grouped",
-            "has_codebook",
-            "floats",
-            "is_gated",
-            "is_split",
-        )
-    )
-
-    @property
-    def multiplies(self) -> tuple[int | bool, ...]:
-        """What it multiplies."""
-        kinds = map(bool, (self.is_grouped, self.has_codebook, self.floats, self.is_gated, self.is_split))
-        return self.weight_bits, self.x_bits, self.dtype, *kinds
-
-    @property
-    def tile(self) -> tuple[int, int]:
-        """Rows and columns of a block's output tile."""
-        return self.tile_m, self.tile_n
-
-
-class _PlanStruct(ctypes.Structure):
-    _fields_ = (
-        ("supported", ctypes.c_int32),
-        ("kernel", ctypes.c_int32),
-        ("shared_bytes", ctypes.c_int32),
-        ("text", ctypes.c_char * 240),
-        ("splits", ctypes.c_int32),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """Device properties that the choice of instance depends on."""
-
-    architecture: int
-    multiprocessors: int
-    shared_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """The library's plan."""
-
-    instance: InstanceInfo | None  # None: no kernel supports it
-    shared_bytes: int
-    text: str
-    splits: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Error of a run as a multiple of the allowed error, and its counters."""
@@ -408,6 +378,7 @@ class LinearEmulator:
         """Return the instances that support the problem."""
         wanted = (problem.bits, problem.x_bits, CODES[problem.dtype])
         wanted = (*wanted, problem.by_group, problem.codebook, problem.floats, problem.is_gated, problem.splits > 1)
+        wanted = (*wanted, problem.image is not None)
         found = enumerate(self.instances)
         return [number for number, each in found if each.multiplies == wanted]
 
@@ -475,7 +446,7 @@ class LinearEmulator:
         arguments.part_count = len(parts)
         for number, part in enumerate(parts):
             arguments.parts[number].out_columns = part
-        plan = _PlanStruct()
+        plan = PlanStruct()
         self._library.emulator_linear_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)
         )

@@ -115,6 +115,7 @@ class LinearParams(ctypes.Structure):
         activation=ctypes.c_uint32,
         splits__tiles_per_split=_INT,
         partial_sums=_POINTER,
+        image_height__image_width__image_step__out_width__out_pixels=_INT,
     )
 
 

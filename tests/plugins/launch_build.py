@@ -34,7 +34,7 @@ SOME = (
     *("attention/bfloat16_64", "attention/bfloat16_512", "backward/backward_bfloat16_64"),
     *("backward/backward_bfloat16_512", "gemm/float16_int4", "gemm/float16_w4a4", "gemm/float16_svdquant"),
     *("gemm/float16_codebook", "gemm/bfloat16_int8", "gemm/bfloat16_fp8", "gemm/float16_gated"),
-    *("gemm/bfloat16_split", "block_scaled/float16"),
+    *("gemm/bfloat16_split", "gemm/bfloat16_convolution", "block_scaled/float16"),
 )
 
 

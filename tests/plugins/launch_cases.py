@@ -12,7 +12,7 @@ from typing import Any
 import launch_expected
 from attention_arguments import packed_attention_args, table_args
 from group_norm_arguments import group_norm_args
-from linear_arguments import gated_args, joined_args, linear_args
+from linear_arguments import convolution_args, gated_args, joined_args, linear_args
 from quantize_arguments import quantize_args
 from stub_cuda import CARDS, Card, StubCuda, differences
 
@@ -107,6 +107,7 @@ LINEAR: dict[str, Callable[[], LinearArgs]] = {
         weight_stride=4096,
         **_room,
     ),
+    "a convolution": partial(convolution_args, dtype=Dtype.BFLOAT16),
     "4 bits with a codebook": partial(linear_args, **_half, codebook=0xE0000, group_scales_stride=18),
     "floats of 8 bits": partial(linear_args, **_floats, shares_weight_scale=1),
     "floats of 8 bits, large": partial(linear_args, **_floats, **_large, **_strides, **_more_strides),

@@ -256,6 +256,18 @@ def _linear_params(plan: PlanInfo, args: LinearArgs) -> dict[str, int]:
         "splits": plan.slice_dim,
         "tiles_per_split": divide_up(divide_up(args.in_columns * args.x_bits // 8, 64), plan.slice_dim),
         "partial_sums": args.workspace if plan.slice_dim > 1 else None,
+        **_images(args),
+    }
+
+
+def _images(args: LinearArgs) -> ModelRequest:
+    step = args.image_stride
+    height, width = (divide_up(each, step) if step else 0 for each in (args.image_height, args.image_width))
+    return {
+        **_same(args, "image_height image_width"),
+        "image_step": step,
+        "out_width": width,
+        "out_pixels": height * width,
     }
 
 

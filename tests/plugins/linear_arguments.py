@@ -42,8 +42,19 @@ def linear_args(**changes: int | None) -> LinearArgs:
         "reserved": 0,
         "workspace": None,
         "workspace_bytes": 0,
+        "image_height": 0,
+        "image_width": 0,
+        "image_stride": 0,
     }
     return LinearArgs(**values | changes)
+
+
+def convolution_args(**changes: int | None) -> LinearArgs:
+    """A convolution of 128 to 72 channels of two images of 8 x 12 pixels; `changes` override fields."""
+    rows, depth = 2 * 8 * 12, 128
+    images = {"image_height": 8, "image_width": 12, "image_stride": 1, "rows": rows, "weight_stride": 9 * depth}
+    alone = {"rank": 0, "branch_x": None, "branch_up": None, "rows_per_batch": 8 * 12}
+    return linear_args(**images | alone | changes)
 
 
 def joined_args(part: dict[str, Any] | None = None, **changes: Any) -> LinearArgs:

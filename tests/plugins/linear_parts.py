@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from emulated_linear import CODES, InstanceInfo, LinearEmulator, Report
+from emulated_linear import CODES, LinearEmulator, Report
 from emulator_build import Conditions
 from guarded_memory import guarded
+from linear_instances import InstanceInfo
 
 from mezzotint_kernels.abi import LinearArgs, LinearPart, PartFlags
 
@@ -128,7 +129,8 @@ class PartsEmulator(LinearEmulator):
         """Return the instances that support the problem."""
 
         def fits(each: InstanceInfo) -> bool:
-            same = each.multiplies == (8, 8, CODES[problem.dtype], False, False, False, False, problem.splits > 1)
+            kinds = (False, False, False, False, problem.splits > 1, False)
+            same = each.multiplies == (8, 8, CODES[problem.dtype], *kinds)
             whole = not any(columns % each.tile_n for columns in problem.columns)
             return same and whole and each.tile_n % problem.head_dim == 0
 

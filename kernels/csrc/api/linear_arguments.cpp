@@ -17,6 +17,8 @@ constexpr int64_t kHighestRank = 256;
 constexpr int64_t kPartColumns = 64;  // of which the columns of a part are a multiple: the narrowest tile's
 constexpr int64_t kGroup = 64;  // columns that share a group scale
 constexpr int64_t kCodebookGroup = 16;  // with a codebook
+constexpr int64_t kTaps = 9;            // of a convolution
+constexpr int64_t kLongestEdge = INT16_MAX;  // of its images
 
 // A matrix with its row stride; `columns` and the stride count elements of `element` bytes.
 struct Matrix {
@@ -41,13 +43,26 @@ bool has_groups(const MztLinearArgs& a) { return a.weight_bits == 4 && a.x_bits 
 // Whether both sides have scales by group, instead of by row.
 bool is_grouped(const MztLinearArgs& a) { return a.x_group_scales || a.weight_group_scales; }
 
+int64_t out_pixels(const MztLinearArgs& a) {
+    return pixels_along(a, a.image_height) * pixels_along(a, a.image_width);
+}
+
+int64_t at_most_largest(int64_t size) { return size < kLargest ? size : kLargest; }
+
+// Pixels of x, of as many images as the output has.
+int64_t in_pixels(const MztLinearArgs& a) {
+    return at_most_largest(a.rows) / out_pixels(a) * a.image_height * a.image_width;
+}
+
 Matrices matrices_of(const MztLinearArgs& a) {
     const bool grouped = has_groups(a);
     const int64_t batches = a.gate && a.rows > 0 ? (a.rows - 1) / a.rows_per_batch + 1 : 0;
+    const int64_t x_rows = is_convolution(a) ? in_pixels(a) : a.rows;
+    const int64_t weight_columns = is_convolution(a) ? kTaps * at_most_largest(a.in) : a.in;
     const int64_t branch_rows = has_branch(a) ? a.rows : 0, branch_columns = has_branch(a) ? a.out_columns : 0;
-    return {{{"x", a.x, a.rows, a.x_bits == 4 ? a.in / 2 : a.in, a.x_stride, 1, "bytes", true, false},
-             {"weight", a.weight, a.part_count ? 0 : a.out_columns, a.weight_bits == 4 ? a.in / 2 : a.in, a.weight_stride,
-              1, "bytes", true, false},
+    return {{{"x", a.x, x_rows, a.x_bits == 4 ? a.in / 2 : a.in, a.x_stride, 1, "bytes", true, false},
+             {"weight", a.weight, a.part_count ? 0 : a.out_columns, a.weight_bits == 4 ? a.in / 2 : weight_columns,
+              a.weight_stride, 1, "bytes", true, false},
              {"group_scales", a.group_scales, grouped ? a.out_columns : 0,
               a.in / (a.codebook ? kCodebookGroup : kGroup), a.group_scales_stride, 1,
               "bytes", false, false},
@@ -250,6 +265,27 @@ MztStatus check_parts(const MztLinearArgs& a) {
                 a.out_columns, columns);
 }
 
+// Check a convolution: of 8 bits, with whole images, and nothing but bias, gate and residual after it.
+MztStatus check_convolution(const MztLinearArgs& a) {
+    if (!a.image_height && !a.image_width && !a.image_stride) return MZT_OK;
+    const int64_t height = a.image_height, width = a.image_width;
+    if (height < 1 || width < 1 || height > kLongestEdge || width > kLongestEdge || a.image_stride < 1 ||
+        a.image_stride > 2) {
+        return fail(MZT_INVALID_ARGUMENT, "the images have %" PRId64 " x %" PRId64 " pixels and a stride of %" PRId64
+                    ": give 1 to %" PRId64 " pixels and a stride of 1 or 2", height, width, a.image_stride, kLongestEdge);
+    }
+    if (a.weight_bits != 8 || a.x_bits != 8 || a.floats || a.part_count || has_branch(a) || a.activation) {
+        return fail(MZT_INVALID_ARGUMENT, "a convolution has weights of %u bits, x of %u, floats %u, %u parts, rank %"
+                    PRId64 " and activation %u: give integers of 8 bits, and none of the others", a.weight_bits, a.x_bits,
+                    a.floats, a.part_count, a.rank, a.activation);
+    }
+    if (a.rows % out_pixels(a)) {
+        return fail(MZT_INVALID_ARGUMENT, "rows is %" PRId64 ", and an image of the output has %" PRId64
+                    " pixels: give those of whole images", a.rows, out_pixels(a));
+    }
+    return MZT_OK;
+}
+
 MztStatus check_output(const MztLinearArgs& a) {
     if (a.rows > 1 && a.out_stride < a.out_columns) {
         return fail(MZT_INVALID_ARGUMENT, "out_stride is %" PRId64 " and out_columns %" PRId64
@@ -283,7 +319,8 @@ MztStatus check_multiples(const MztLinearArgs& a) {
         const char* name;
         int64_t value, multiple, most;
     } sizes[] = {{"rows", a.rows, 1, kLargest},
-                 {"in", a.in, has_groups(a) || is_grouped(a) ? kGroup : kAlignment * 8 / a.x_bits, kDeepest},
+                 {"pixels of x", is_convolution(a) ? in_pixels(a) : 0, 1, kLargest},
+                 {"in", a.in, has_groups(a) || is_grouped(a) || is_convolution(a) ? kGroup : kAlignment * 8 / a.x_bits, kDeepest},
                  {"out_columns", a.out_columns, 8, kLargest},
                  {"rank", has_branch(a) ? a.rank : 0, 16, kHighestRank},
                  {"group_scales_stride", a.codebook && a.out_columns > 1 ? a.group_scales_stride : 0, 2, INT64_MAX}};
@@ -305,6 +342,7 @@ MztStatus check_multiples(const MztLinearArgs& a) {
 MztStatus find_mistake(const MztLinearArgs& args) {
     if (const MztStatus status = check_kinds(args)) return status;
     if (const MztStatus status = check_sizes(args)) return status;
+    if (const MztStatus status = check_convolution(args)) return status;
     if (is_empty(args)) return MZT_OK;
     for (const Matrix& matrix : matrices_of(args)) {
         if (const MztStatus status = check_matrix(matrix)) return status;

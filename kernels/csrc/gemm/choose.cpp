@@ -80,7 +80,8 @@ bool serves(const Instance& instance, const MztLinearArgs& args) {
            static_cast<uint32_t>(instance.dtype) == args.dtype &&
            instance.is_grouped == (args.x_group_scales || args.weight_group_scales) &&
            instance.has_codebook == (args.codebook != nullptr) && instance.floats == (args.floats != 0) &&
-           instance.is_gated == is_gated(args) && divides_parts(instance, args);
+           instance.is_gated == is_gated(args) && instance.is_convolution == is_convolution(args) &&
+           divides_parts(instance, args);
 }
 
 // Pointers of a part as if its first column were the output's, so that columns need no other number within it.
@@ -109,6 +110,15 @@ void add_parts(LinearParams& params, const MztLinearArgs& args) {
     params.epsilon = args.epsilon;
 }
 
+void add_images(LinearParams& params, const MztLinearArgs& args) {
+    const int64_t out_width = pixels_along(args, args.image_width);
+    params.image_height = static_cast<int32_t>(args.image_height);
+    params.image_width = static_cast<int32_t>(args.image_width);
+    params.image_step = static_cast<int32_t>(args.image_stride);
+    params.out_width = static_cast<int32_t>(out_width);
+    params.out_pixels = static_cast<int32_t>(pixels_along(args, args.image_height) * out_width);
+}
+
 void consider(Choice<Instance>& choice, const Instance& instance, uint32_t number, const MztLinearArgs& args,
               const DeviceFacts& device) {
     if (!serves(instance, args) || !runs_on(instance, device)) return;
@@ -128,6 +138,14 @@ Choice<Instance> choose(const MztLinearArgs& args, const DeviceFacts& device) {
         consider(choice, instance, number, args, device);
     });
     return choice;
+}
+
+const char* kind_of(const Instance& instance) {
+    if (instance.is_grouped) return " by group";
+    if (instance.has_codebook) return " codebook";
+    if (instance.is_gated) return " gated";
+    if (instance.is_convolution) return " convolution";
+    return instance.join_entry ? " split" : "";
 }
 
 }  // namespace
@@ -158,7 +176,7 @@ double cost_of(const Instance& instance, const MztLinearArgs& args, const Device
     const int64_t at_once = most < resident ? most : resident;
     const double lone_warps = at_once * instance.threads / 32 < 8 ? 1.3 : 1;
     const double tile = static_cast<double>(instance.tile_m) * instance.tile_n;
-    const double depth = static_cast<double>(divide_up(args.in, splits));
+    const double depth = static_cast<double>(divide_up(args.in * (is_convolution(args) ? kTaps : 1), splits));
     const double inside = tile * depth * cycles_per_product(instance, device.architecture) * lone_warps;
     const double outputs = static_cast<double>(instance.tile_m) * static_cast<double>(out_columns_of(instance));
     const double ends = kCyclesToBegin + outputs * kBytesOfAnOutput / kCacheBytesPerCycle;
@@ -215,6 +233,7 @@ LinearParams linear_params(const Instance& instance, const MztLinearArgs& args, 
     params.x_group_scales_stride = args.x_group_scales_stride * 4;
     params.weight_group_scales_stride = args.weight_group_scales_stride * 2;
     if (args.part_count) add_parts(params, args);
+    if (is_convolution(args)) add_images(params, args);
     params.shares_weight_scale = args.shares_weight_scale != 0;
     return params;
 }
@@ -229,7 +248,7 @@ void plan_linear(const MztLinearArgs& args, const DeviceFacts& device, LinearPla
     if (best) {
         plan.shared_bytes = gemm::shared_bytes_on(*best, device.architecture);
         plan.splits = gemm::splits_of(*best, args, device);
-        const char* kind = best->is_grouped ? " by group" : best->has_codebook ? " codebook" : best->is_gated ? " gated" : best->join_entry ? " split" : "";
+        const char* kind = gemm::kind_of(*best);
         std::snprintf(plan.text, sizeof plan.text, "linear %sw%da%d%s %s %dx%d", best->floats ? "fp8 " : "", bits,
                       best->x_bits, kind, name_of(static_cast<MztDtype>(args.dtype)), best->tile_m, best->tile_n);
     } else if (choice.too_large) {

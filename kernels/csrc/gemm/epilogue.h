@@ -39,7 +39,7 @@ MZT_DEVICE float weight_scale(const LinearParams& params, const Layer& layer, in
 
 template <class T>
 MZT_DEVICE float float_sum(typename T::Sum sum) {
-    if constexpr (T::is_fp8) {
+    if constexpr (std::is_same_v<typename T::Sum, float>) {
         return sum;
     } else {
         return static_cast<float>(sum >> T::sum_shift);
@@ -57,7 +57,11 @@ MZT_DEVICE void scale_sums(Values<T>& values, const typename T::Sum (&sums)[T::S
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = fragment_row<T>(place) + m * 16 + half * 8;
-            x_scales[m][half] = row < params.rows ? params.x_scales[row] : 0;
+            if constexpr (T::has_row_scales) {
+                x_scales[m][half] = row < params.rows ? params.x_scales[row] : 0;
+            } else {
+                x_scales[m][half] = 1;
+            }
         }
     }
 #pragma unroll

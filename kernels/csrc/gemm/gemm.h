@@ -16,6 +16,14 @@ inline bool multiplies_integers(int architecture) { return architecture < 100 ||
 // Whether two parts' outputs become one, with one as the other's gate.
 inline bool is_gated(const MztLinearArgs& args) { return args.activation >= MZT_GATED_GELU; }
 
+// Whether it is a convolution of 3 x 3 pixels.
+inline bool is_convolution(const MztLinearArgs& args) { return args.image_height != 0; }
+
+// Pixels of a convolution's output along an edge, of which x has that many.
+inline int64_t pixels_along(const MztLinearArgs& args, int64_t pixels) {
+    return (pixels - 1) / args.image_stride + 1;
+}
+
 struct LinearPlan {
     bool supported;
     uint32_t kernel;   // names the instance, stable within a build

@@ -29,6 +29,7 @@ struct Instance {
     bool floats;  // of 8 bits, not integers
     Entry join_entry, turing_join_entry;  // of the second kernel where columns of x are split; null: they are not
     bool is_gated;  // pairs of columns become one
+    bool is_convolution;  // of 3 x 3 pixels
 };
 
 // The instances of one file.

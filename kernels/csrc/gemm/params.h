@@ -8,6 +8,7 @@
 namespace mezzotint::gemm {
 
 constexpr int kMostParts = 3;
+constexpr int kTaps = 9;  // pixels of x that one of a convolution's output sees
 constexpr int kTileDepth = 64;  // bytes of a row of x in a tile: of 8 bits, as many columns as share a group scale
 
 // The columns of one of several layers. Pointers are those of column 0 of the whole output, as if it were the part's.
@@ -48,6 +49,8 @@ struct LinearParams {
     uint32_t activation;              // MztActivation
     int32_t splits, tiles_per_split;  // of the columns of x; 1: none
     void* partial_sums;
+    int32_t image_height, image_width;           // of a convolution's x
+    int32_t image_step, out_width, out_pixels;   // pixels of x between those of the output; its row and its image
 };
 
 }  // namespace mezzotint::gemm

@@ -14,9 +14,12 @@ using ByteTile = SharedTile<kTileDepth / 2>;  // bytes, two by two
 
 template <class Architecture, int rows, int threads, int stages>
 class RowTiles {
+protected:
     static constexpr int chunks = kTileDepth / 16;  // of a row
     static constexpr int down = threads / chunks;
     static constexpr int each = rows / down;
+
+private:
     static constexpr bool held = !Architecture::has_async_copies;
     static_assert(rows % down == 0 && down % 8 == 0, "the swizzle repeats every 8 rows");
 
@@ -48,12 +51,7 @@ public:
         const bool inside = tile * kTileDepth < columns_left_;
 #pragma unroll
         for (int i = 0; i < each; ++i) {
-            const bool wanted = inside && i * down < rows_left_;
-            if constexpr (held) {
-                held_[i] = wanted ? *reinterpret_cast<const Chunk*>(from) : Chunk{};
-            } else {
-                copy16<Architecture>(mine(tile) + i * down * kTileDepth, from, wanted);
-            }
+            bring(tile, i, from, inside && i * down < rows_left_);
             from += down * stride_;
         }
     }
@@ -68,10 +66,21 @@ public:
     // Weights of 8 bits have no scales but those of their rows.
     MZT_DEVICE void read_scales(int) const {}
 
-private:
+protected:
     MZT_DEVICE static int row() { return thread_index() / chunks; }
-    MZT_DEVICE static int row_of_pair() { return row() / 16 * 8 + row() % 8; }
     MZT_DEVICE static int column() { return thread_index() % chunks * 16; }
+
+    // This thread's part of its row with that number.
+    MZT_DEVICE void bring(int tile, int i, const char* from, bool wanted) {
+        if constexpr (held) {
+            held_[i] = wanted ? *reinterpret_cast<const Chunk*>(from) : Chunk{};
+        } else {
+            copy16<Architecture>(mine(tile) + i * down * kTileDepth, from, wanted);
+        }
+    }
+
+private:
+    MZT_DEVICE static int row_of_pair() { return row() / 16 * 8 + row() % 8; }
     MZT_DEVICE uint32_t mine(int tile) const { return ByteTile::first(at(tile), row(), thread_index() % chunks); }
 
     const char* from_;

@@ -36,6 +36,7 @@ struct Traits {
     static constexpr bool has_group_scales = false;  // of both sides (grouped.h)
     static constexpr bool is_split = false;          // the columns of x, among blocks (split.h)
     static constexpr bool is_gated = false;          // pairs of columns become one (gated.h)
+    static constexpr bool has_row_scales = true;     // of x; else sums have them already (convolution.h)
     static constexpr int out_columns = Shape::tile_n;  // of the output in a tile
     static constexpr int sum_shift = x_bits == 4 && !Architecture::has_int4_products ? 8 : 0;  // multiply_int4()
     static constexpr int stages = Architecture::has_async_copies ? Shape::stages : 2;

@@ -31,6 +31,12 @@ class Instance:
     floats: bool = False  # of 8 bits, not integers
     is_gated: bool = False  # gated linear units
     is_split: bool = False  # the columns of x, where the library chooses so
+    is_convolution: bool = False
+
+    @property
+    def is_of_one_layer(self) -> bool:
+        """Whether it multiplies rows by one layer's weight, all columns at once."""
+        return not (self.is_gated or self.is_split or self.is_convolution)
 
     @property
     def scheme(self) -> str:
@@ -46,7 +52,9 @@ class Instance:
         tile = f"{self.tile_m}x{self.tile_n}"
         if self.weight_bits:
             bits = f"w{self.weight_bits}a{self.x_bits}"
-            kind = self.scheme + " gated" * self.is_gated + " split" * self.is_split
+            kind = (
+                self.scheme + " gated" * self.is_gated + " split" * self.is_split + " convolution" * self.is_convolution
+            )
             return f"linear {kind} {bits} {self.dtype} {tile}, {self.threads} threads"
         masked = " masked" if self.masked else ""
         return f"{self.kind} {self.dtype} d{self.head_dim} {tile}{masked}, {self.threads} threads"
@@ -73,6 +81,7 @@ class _Struct(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("kind", "head_dim", "dtype", "masked", "weight_bits", "x_bits")),
         *((name, ctypes.c_int32) for name in ("tile_m", "tile_n", "threads", "shared_bytes")),
         *((name, ctypes.c_int32) for name in ("is_grouped", "has_codebook", "floats", "is_gated", "is_split")),
+        ("is_convolution", ctypes.c_int32),
     ]
 
 
@@ -127,4 +136,5 @@ def instance_of(struct: Any, number: int, weight_bits: int = 0) -> Instance:  # 
         floats=bool(getattr(struct, "floats", 0)),
         is_gated=bool(getattr(struct, "is_gated", 0)),
         is_split=bool(getattr(struct, "is_split", 0)),
+        is_convolution=bool(getattr(struct, "is_convolution", 0)),
     )

@@ -3,7 +3,7 @@
 import pytest
 from attention_arguments import packed_attention_args
 from launch_cases import DEVICE, STREAM, WORKSPACE
-from linear_arguments import gated_args, linear_args
+from linear_arguments import convolution_args, gated_args, linear_args
 from stub_cuda import CARDS
 
 from kernel_build.card.forced import CompiledInstances
@@ -81,7 +81,7 @@ def test_every_instance_of_products_is_launched_by_its_number(cuda, instances):
         if instance.has_codebook:
             bits |= {"codebook": 0xE0000, "group_scales_stride": 16}
         bits |= {"floats": 1} if instance.floats else {}
-        made = gated_args if instance.is_gated else linear_args
+        made = gated_args if instance.is_gated else convolution_args if instance.is_convolution else linear_args
         args = made(**bits, dtype=Dtype[instance.dtype.upper()])
         if instance.is_split:  # by the library's own choice only
             with pytest.raises(Unsupported):

@@ -5,7 +5,7 @@ import ctypes
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from linear_arguments import gated_args, joined_args, linear_args
+from linear_arguments import convolution_args, gated_args, joined_args, linear_args
 
 from mezzotint_kernels.abi import ABI_VERSION, LinearArgs, Status
 
@@ -300,3 +300,45 @@ def test_a_layer_that_is_not_aligned_is_not_supported(queue, stand_in):
     status, said = queue(joined_args({"weight": 0x130008}))
     assert (status, stand_in.launches) == (Status.UNSUPPORTED, 0)
     assert "parts.weight is 0x130008, no multiple of 16 bytes" in said
+
+
+def test_a_convolution_is_queued(queue, stand_in):
+    assert (queue(convolution_args()), stand_in.launches) == ((Status.OK, ""), 1)
+    assert queue(convolution_args(image_stride=2, rows=2 * 4 * 6)) == (Status.OK, "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"image_width": 0}, "the images have 8 x 0 pixels and a stride of 1: give 1 to 32767 pixels"),
+        ({"image_height": 0}, "the images have 0 x 12 pixels"),
+        ({"image_height": 32768}, "the images have 32768 x 12 pixels"),
+        ({"image_stride": 3}, "a stride of 3: give 1 to 32767 pixels and a stride of 1 or 2"),
+        ({"rows": 190}, "rows is 190, and an image of the output has 96 pixels: give those of whole images"),
+        ({"weight_bits": 4}, "a convolution has weights of 4 bits"),
+        ({"floats": 1}, "floats 1, 0 parts"),
+        ({"activation": 1}, "and activation 1: give integers of 8 bits"),
+        ({"rank": 16, "branch_x": 0x70000, "branch_up": 0x80000}, "rank 16 and activation 0"),
+        ({"weight_stride": HUGE}, f"weight_stride is {HUGE}: its last row"),
+    ],
+)
+def test_a_mistake_in_a_convolution_is_told(queue, stand_in, changes, words):
+    status, said = queue(convolution_args(**changes))
+    assert (status, stand_in.launches) == (Status.INVALID_ARGUMENT, 0)
+    assert words in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"in_columns": 48}, "in is 48, no multiple of 64: use another implementation"),
+        (
+            {"image_height": 2, "image_width": 2, "image_stride": 2, "rows": 10**9},
+            "pixels of x is 4000000000: the kernels take up to 1000000000",
+        ),
+    ],
+)
+def test_a_convolution_that_no_kernel_takes_is_unsupported(queue, stand_in, changes, words):
+    status, said = queue(convolution_args(**changes))
+    assert (status, stand_in.launches) == (Status.UNSUPPORTED, 0)
+    assert words in said

@@ -3,8 +3,9 @@
 import pytest
 import torch
 from emulated_instances import in_turn
-from emulated_linear import Card, LinearEmulator, Operands, Problem
+from emulated_linear import LinearEmulator, Operands, Problem
 from fuzzed_products import DTYPES, ENDS, check, fuzzed, name_of
+from linear_instances import Card
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from emulated_linear import Card, LinearEmulator, Problem
+from emulated_linear import LinearEmulator, Problem
+from linear_instances import Card
 
 from mezzotint_kernels.abi import Activation
 

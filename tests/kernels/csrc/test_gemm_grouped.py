@@ -1,7 +1,8 @@
 """Scales by group of 4-bit products on the emulator: what they have beyond those by row (test_gemm_int4.py)."""
 
 import pytest
-from emulated_linear import Card, LinearEmulator, Problem, judge
+from emulated_linear import LinearEmulator, Problem, judge
+from linear_instances import Card
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 

@@ -85,9 +85,9 @@ def test_fuzzed_problem(emulator, choice, problem):
 
 def test_fuzzed_problems_leave_nothing_out(emulator, choice):
     assert len(FUZZED) >= 120
-    others = [each.has_codebook or each.floats or each.is_gated or each.is_split for each in emulator.instances]
-    wanted = [each.x_bits == 8 and not other for each, other in zip(emulator.instances, others, strict=True)]
-    assert set(choice.values()) == {number for number, each in enumerate(wanted) if each}
+    kinds = [each.multiplies for each in emulator.instances]
+    plain = [number for number, (_, x_bits, _, *others) in enumerate(kinds) if x_bits == 8 and not any(others)]
+    assert set(choice.values()) == set(plain)
     for what in ("turing", "late_copies", "stubborn", "bias"):
         assert {getattr(problem, what) for problem in FUZZED} == {False, True}, what
     for bits, turing in itertools.product((8, 4), (False, True)):

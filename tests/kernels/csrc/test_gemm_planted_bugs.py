@@ -31,12 +31,16 @@ FLOATS_SHARED = Problem(depth=64, floats=True, shared_scale=True)
 ACTIVATED = Problem(activation=Activation.ACTIVATE_GELU_TANH, gate=9)
 GATED = Problem(activation=Activation.GATED_SILU, depth=448, rows=65, bias=True, columns=40)
 SPLIT = Problem(splits=3, depth=448, rows=65, bias=True)
+CONVOLVED = tuple(Problem(image=(8, 9, 1), rows=144, columns=40, depth=128, late_copies=late) for late in (False, True))
+STRIDED = Problem(image=(7, 6, 2), rows=24, columns=40, depth=64)
+CONVOLVED_TURING = Problem(image=(9, 8, 1), rows=72, columns=40, depth=128, turing=True)
 GATED_GELU = Problem(activation=Activation.GATED_GELU, depth=80)
 ENDS = Problem(bias=True, gate=9, residual="given")
 
 FLOAT_PRODUCTS = "gemm/fp8_products.h"
 SPLITS = "gemm/split.h"
 GATES = "gemm/gated.h"
+CONVOLUTIONS, PIXELS = "gemm/convolution.h", "gemm/pixel_tiles.h"
 MAINLOOP, PRODUCTS, ROWS = "gemm/mainloop.h", "gemm/products.h", "gemm/row_tiles.h"
 CODES = "gemm/codebook.h"
 GROUPS, SCALES = "gemm/grouped.h", "gemm/scale_tiles.h"
@@ -301,6 +305,82 @@ BUGS = {
         becomes="divide_up(params.in_bytes, kTileDepth) / splits",
         problems=(SPLIT,),
     ),
+    "convolution: no barrier before a tile is multiplied": Bug(
+        file=CONVOLUTIONS,
+        text="        barrier();  // this tile is there for all, and all are done with the one before\n",
+        becomes="",
+        problems=CONVOLVED,
+    ),
+    "convolution: tiles are not waited for": Bug(
+        file=CONVOLUTIONS,
+        text="wait_copies<Architecture, T::stages - 2>()",
+        becomes="wait_copies<Architecture, T::stages - 1>()",
+        problems=CONVOLVED,
+    ),
+    "convolution: pixels are read before they are there": Bug(
+        file=CONVOLUTIONS,
+        text="    }\n    barrier();\n    ConvolutionLoop",
+        becomes="    }\n    ConvolutionLoop",
+        problems=CONVOLVED,
+    ),
+    "convolution: the scales of the pixel in the middle": Bug(
+        file=CONVOLUTIONS,
+        text="params_.x_scales[tap.index(params_, pixel)]",
+        becomes="params_.x_scales[pixel.index]",
+        problems=CONVOLVED[:1],
+    ),
+    "convolution: scales of the row eight further": Bug(
+        file=CONVOLUTIONS, text="scales[m][each / 2]", becomes="scales[m][1 - each / 2]", problems=CONVOLVED[:1]
+    ),
+    "convolution: scales of the first place for all": Bug(
+        file=CONVOLUTIONS, text="            tap.advance();\n", becomes="", problems=CONVOLVED[:1]
+    ),
+    "convolution: the first place for all": Bug(
+        file=PIXELS, text="        tap_.advance();\n", becomes="", problems=CONVOLVED[:1]
+    ),
+    "convolution: channels of a place left out": Bug(
+        file=PIXELS,
+        text="        depth_ += kTileDepth;\n",
+        becomes="        depth_ += 2 * kTileDepth;\n",
+        problems=CONVOLVED,
+    ),
+    "convolution: what is left of the image is the end of the row above": Bug(
+        file=PIXELS,
+        text="static_cast<uint32_t>(pixel.x + x) < static_cast<uint32_t>(params.image_width)",
+        becomes="pixel.x + x < params.image_width",
+        problems=CONVOLVED,
+    ),
+    "convolution: what is above the image is another": Bug(
+        file=PIXELS,
+        text="static_cast<uint32_t>(pixel.y + y) < static_cast<uint32_t>(params.image_height)",
+        becomes="pixel.y + y < params.image_height",
+        problems=CONVOLVED,
+    ),
+    "convolution: rows beyond the last see something": Bug(
+        file=PIXELS,
+        text="if (number >= params.rows) return {0, -2, -2};",
+        becomes="",
+        problems=CONVOLVED,
+        error="memory outside of the tensors",
+    ),
+    "convolution: images of the output's size": Bug(
+        file=PIXELS,
+        text="params.image_height * params.image_width;",
+        becomes="params.out_pixels;",
+        problems=(STRIDED,),
+    ),
+    "convolution: rows of the output's width": Bug(
+        file=PIXELS, text="first + y * params.image_width", becomes="first + y * params.out_width", problems=(STRIDED,)
+    ),
+    "convolution: Turing writes a tile where another is": Bug(
+        file=CONVOLUTIONS, text="x_.end(tile);", becomes="x_.end(tile + 1);", problems=(CONVOLVED_TURING,)
+    ),
+    "convolution: an edge rounded down": Bug(
+        file="gemm/gemm.h",
+        text="(pixels - 1) / args.image_stride + 1",
+        becomes="pixels / args.image_stride",
+        problems=(STRIDED,),
+    ),
     "weights of another warp": Bug(
         file=PRODUCTS,
         text="thread_index() / 32 % T::Shape::warps_n",
@@ -378,6 +458,8 @@ def kind_of(problem):
         return "svdquant"
     if problem.floats:
         return "fp8"
+    if problem.image is not None:
+        return "convolution"
     if problem.splits > 1:
         return "split"
     if problem.is_gated:

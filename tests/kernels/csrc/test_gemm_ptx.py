@@ -29,6 +29,7 @@ CODED = (cases.CODEBOOK, Problem(bits=4, codebook=True, dtype=cases.BRAIN, depth
 FLOATS = (cases.FLOATS, Problem(floats=True, depth=448, rows=65))
 
 GATED = cases.LINEAR["gated by GELU"]
+CONVOLVED = cases.LINEAR["a convolution"]
 
 PLANTED = {
     "a0 and a1 of products exchanged": (exchanged(LEFT, 0), DEEP),
@@ -63,6 +64,9 @@ PLANTED = {
     "4 bits on Turing: sums exchanged": (exchanged(RESULT, 0, of="m8n8k32"), INT4_TURING),
     "gated: b0 and b1 exchanged": (exchanged(RIGHT, 0), GATED),
     "gated: tiles are not waited for": (waits(2, 3), GATED),
+    "convolution: b0 and b1 exchanged": (exchanged(RIGHT, 0), CONVOLVED),
+    "convolution: tiles are not waited for": (waits(2, 3), CONVOLVED),
+    "convolution: all is copied": (edits.ALWAYS_COPIED, CONVOLVED),
     "floats: b0 and b1 exchanged": (exchanged(RIGHT, 0, of="e4m3.e4m3"), FLOATS),
     "floats: rows of sums exchanged": (exchanged(RESULT, 1, of="e4m3.e4m3"), FLOATS),
     "Turing: factors exchanged": (edits.EXCHANGED_FACTORS, TURING),

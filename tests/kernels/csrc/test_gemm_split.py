@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_linear import Card, LinearEmulator, Problem
+from emulated_linear import LinearEmulator, Problem
+from linear_instances import Card
 from linear_parts import PartsEmulator, PartsProblem
 
 from mezzotint_kernels.abi import Activation

@@ -1,5 +1,7 @@
 """Kernels whose PTX is run by `make test`, and problems for them, which cover all inline PTX in the sources."""
 
+from dataclasses import replace
+
 import torch
 from backward_tiles import Dropout
 from emulated_kernels import Problem as Attention
@@ -74,12 +76,19 @@ FLOATS = LinearKernel(bits=8, dtype=FLOAT, floats=True, architecture="sm_89")
 BLACKWELL_FLOATS = LinearKernel(bits=8, dtype=BRAIN, floats=True, architecture="sm_120")
 GATED = LinearKernel(bits=8, dtype=BRAIN, gated=True)
 SPLIT = LinearKernel(bits=8, dtype=BRAIN, split=True)
+CONVOLUTION = LinearKernel(bits=8, dtype=FLOAT, convolution=True)
+TURING_CONVOLUTION = replace(CONVOLUTION, architecture="sm_75")
 TURING_BYTES = LinearKernel(bits=8, dtype=FLOAT, architecture="sm_75")
 TURING_PACKED = LinearKernel(bits=4, dtype=FLOAT, architecture="sm_75")
 
 LINEAR = {
     "int8": (BYTES, Product(depth=448, rows=65, gap=1)),
     "int8, branch and ends": (BYTES, Product(bias=True, gate=9, residual="given", rank=48)),
+    "a convolution": (
+        CONVOLUTION,
+        Product(image=(5, 13, 1), rows=65, depth=64, columns=24, bias=True, gate=65, residual="out", gap=1),
+    ),
+    "a convolution on Turing": (TURING_CONVOLUTION, Product(image=(7, 5, 2), rows=24, depth=64, columns=8)),
     "int4": (PACKED, Product(bits=4, dtype=BRAIN, depth=320, residual="out", rank=48)),
     "4 bits of both": (INT4, Product(bits=4, x_bits=4, depth=448, rows=65, gap=1, bias=True)),
     "4 bits of both on Hopper": (

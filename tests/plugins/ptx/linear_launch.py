@@ -48,6 +48,8 @@ class LinearParams(ctypes.Structure):
         ("activation", ctypes.c_uint32),
         *((name, ctypes.c_int32) for name in ("splits", "tiles_per_split")),
         ("partial_sums", ctypes.c_void_p),
+        *((name, ctypes.c_int32) for name in ("image_height", "image_width", "image_step")),
+        *((name, ctypes.c_int32) for name in ("out_width", "out_pixels")),
     )
 
 
@@ -64,6 +66,7 @@ class LinearKernel:
     codebook: bool = False
     gated: bool = False
     split: bool = False
+    convolution: bool = False
     tile = 64
     threads = 128
 
@@ -77,7 +80,7 @@ class LinearKernel:
     @property
     def _kind(self) -> str:
         named = {"grouped": self.by_group, "codebook": self.codebook, "fp8": self.floats, "gated": self.gated}
-        named |= {"split": self.split}
+        named |= {"split": self.split, "convolution": self.convolution}
         return next((name for name, meant in named.items() if meant), "")
 
     @property
@@ -91,6 +94,8 @@ class LinearKernel:
     @property
     def name(self) -> str:
         """Prefix of its name in PTX."""
+        if self.convolution:
+            return f"gemm.convolution_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         if kind := self._kind or ("int4" if self.x_bits == 4 else ""):
             return f"gemm.{kind}_linear_product.{NAMES[self.dtype]}.Shape.2.2.2.4.4."
         return f"gemm.linear_product.{NAMES[self.dtype]}.{self.bits}.Shape.2.2.2.4.4."
@@ -102,7 +107,8 @@ class LinearKernel:
         stages = 4 if asynchronous else 2
         if self.bits == self.x_bits:
             scales = stages * 2 * self.tile * (4 + 2) if self.by_group else 0  # of two groups: floats and halves
-            return 2 * stages * tile + scales
+            pixels = 8 * self.tile if self.convolution else 0
+            return 2 * stages * tile + scales + pixels
         packed = (stages - 1) * tile // 2 if asynchronous else 0
         return stages * tile + 2 * tile + packed
 
@@ -154,6 +160,8 @@ def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
     more = (*more, "x_group_scales", "weight_group_scales", "codebook", "shares_weight_scale", "activation")
     bytes_ = ("x_stride", "weight_stride", "group_scales_stride")
     halves = ("branch_x_stride", "branch_up_stride", "gate_stride", "residual_stride", "out_stride")
+    height, width, stride = problem.image or (0, 0, 1)
+    out_width = (width - 1) // stride + 1 if width else 0
     parts = [(part.weight, part.weight_scales, part.bias, None, part.out_columns, 0) for part in args.parts]
     return LinearParams(
         parts=tuple(parts),
@@ -167,5 +175,10 @@ def _params(kernel: LinearKernel, operands: Operands) -> LinearParams:
         splits=problem.splits,
         tiles_per_split=-(-(problem.depth * problem.x_bits // 8) // TILE_DEPTH // problem.splits),
         partial_sums=args.workspace,
+        image_height=height,
+        image_width=width,
+        image_step=stride if height else 0,
+        out_width=out_width,
+        out_pixels=out_width * ((height - 1) // stride + 1),
         column_tiles=-(-problem.columns // (kernel.tile // (1 + problem.is_gated))),
     )

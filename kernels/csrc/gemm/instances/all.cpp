@@ -18,8 +18,10 @@ InstanceList list_float16_gated();
 InstanceList list_bfloat16_gated();
 InstanceList list_float16_split();
 InstanceList list_bfloat16_split();
+InstanceList list_float16_convolution();
+InstanceList list_bfloat16_convolution();
 
-int instance_lists() { return 16; }
+int instance_lists() { return 18; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -39,6 +41,8 @@ InstanceList instance_list(int number) {
         case 13: return list_bfloat16_gated();
         case 14: return list_float16_split();
         case 15: return list_bfloat16_split();
+        case 16: return list_float16_convolution();
+        case 17: return list_bfloat16_convolution();
     }
     return {nullptr, 0};
 }

@@ -116,7 +116,7 @@ def _linear(teller: Teller, device: torch.device, dtype: torch.dtype, stub: bool
     library, instances = stubs.emulated_products() if stub else _installed_products()
     shapes = stubs.smallest_products() if stub else linear_benchmark.choose((), device)
     named = str(dtype).removeprefix("torch.")
-    compiled = [each for each in instances.linear() if each.dtype == named and not (each.is_gated or each.is_split)]
+    compiled = [each for each in instances.linear() if each.dtype == named and each.is_of_one_layer]
     found: Mapping[str, tuple[str, CompiledLinear]] = {
         f"{CHOSEN}, {scheme}": (scheme, CompiledLinear(library))
         for scheme in dict.fromkeys(each.scheme for each in compiled)
