@@ -194,6 +194,11 @@ BACKWARD_DROPOUT: dict[tuple[str, int], BackwardShape] = {
 }
 
 
+# Of Hopper's kernels, by head size, which smaller heads are filled up to: groups of four warps that multiply, and keys
+# per tile.
+HOPPER: dict[int, tuple[int, int]] = {64: (3, 128), 96: (2, 176), 128: (2, 176), 192: (2, 112), 256: (2, 80)}
+
+
 def files() -> Iterator[tuple[str, str]]:
     """Yield the name and text of each file."""
     names = []
@@ -202,6 +207,11 @@ def files() -> Iterator[tuple[str, str]]:
             names.append(f"{element}_{head_dim}")
             lines = _lines((*shapes, DROPOUT.get((element, head_dim))), element, head_dim)
             yield f"{names[-1]}.cu", _instances(names[-1], lines)
+    for head_dim, (groups, tile_n) in HOPPER.items():
+        for element in ELEMENTS:
+            names.append(f"hopper_{element}_{head_dim}")
+            line = f"    hopper_instance<{element}, {head_dim}, HopperShape<{groups}, {tile_n}>>()"
+            yield f"{names[-1]}.cu", _instances(names[-1], line, include="../hopper/compiled.h")
     yield "all.cpp", _all(names)
 
 
@@ -220,9 +230,9 @@ def _lines(shapes: Iterable[Shape | BackwardShape | None], element: str, head_di
     return ",\n".join(f"    {shape.of(element, head_dim)}" for shape in shapes if shape is not None)
 
 
-def _instances(name: str, lines: str, namespace: str = "mezzotint") -> str:
+def _instances(name: str, lines: str, namespace: str = "mezzotint", include: str = "../compiled.h") -> str:
     return (
-        f'{HEAD}#include "../compiled.h"\n\nnamespace {namespace} {{\n\n'
+        f'{HEAD}#include "{include}"\n\nnamespace {namespace} {{\n\n'
         f"static const Instance k_{name}[] = {{\n{lines},\n}};\n\n"
         f"InstanceList list_{name}() {{ return {{k_{name}, sizeof k_{name} / sizeof *k_{name}}}; }}\n\n"
         f"}}  // namespace {namespace}\n"

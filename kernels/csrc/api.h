@@ -45,8 +45,9 @@ enum { /* MztAttentionArgs.flags */
                                   too; not with key mask, bias, table or dropout */
     MZT_HALF_SUMS = 1u << 4,   /* weights and values in float16, summed in float16 over 64 keys, then in 32 bits; only on
                                   GPUs where that is faster, not with 8 bits or dropout */
-    MZT_FP8_VALUES = 1u << 5   /* like MZT_INT8_VALUES, instead of it, with weights and values in e4m3, summed in float16
+    MZT_FP8_VALUES = 1u << 5,  /* like MZT_INT8_VALUES, instead of it, with weights and values in e4m3, summed in float16
                                   over 64 keys; only on GPUs that multiply such numbers */
+    MZT_WITHOUT_HOPPER = 1u << 6 /* not the kernels of compute capability 9.0 alone, but those of other GPUs there, too */
 };
 
 /* Dropout of the softmax's weights: a weight is kept where its random byte is below `kept`, and is then multiplied by

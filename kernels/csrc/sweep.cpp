@@ -8,6 +8,7 @@
 #include "api/last_error.h"
 #include "api/linear_arguments.h"
 #include "attention/choose.h"
+#include "attention/hopper/maps.h"
 #include "attention/int8/workspace.h"
 #include "gemm/choose.h"
 
@@ -26,8 +27,9 @@ MztStatus find_facts(int32_t device, DeviceFacts& facts) {
 // Whether an instance supports such arguments.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
     const bool masked = args.key_mask || args.bias;
-    if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
+    if (!takes_heads(instance, args.head_dim) || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
     if (instance.masked != masked || !is_asked(instance.kind, args)) return false;
+    if (instance.kind == Kind::hopper && !suits_boxes(args)) return false;
     return instance.kind != Kind::short_keys || args.nk <= instance.tile_n;
 }
 

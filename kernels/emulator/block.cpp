@@ -16,7 +16,8 @@ constexpr char kPoison = static_cast<char>(0xff);  // NaN in 16 and 32 bits
 Block& Block::current() { return *at_work; }
 
 Block::Block(int threads, int shared_bytes, const Conditions& conditions)
-    : conditions_(conditions), lots_(conditions.seed), meetings_(threads / kLanes), shared_(shared_bytes) {
+    : units(*this, threads, conditions.late_copies, conditions.late_reads),
+      conditions_(conditions), lots_(conditions.seed), meetings_(threads / kLanes), shared_(shared_bytes) {
     for (int index = 0; index < threads; ++index) {
         threads_.push_back(std::make_unique<Thread>());
         threads_.back()->index = index;
@@ -28,6 +29,7 @@ void Block::run(int64_t index, const std::function<void()>& body) {
     index_ = index;
     waiting_ = ended_ = 0;
     failure_.clear();
+    units.start();
     std::fill(shared_.begin(), shared_.end(), kPoison);
     std::fill(meetings_.begin(), meetings_.end(), Meeting{});
     for (auto& thread : threads_) {
@@ -43,6 +45,8 @@ void Block::run(int64_t index, const std::function<void()>& body) {
     for (int idle = 0; ended_ < static_cast<int>(threads_.size());) {
         const uint64_t before = steps_;
         turn(conditions_.stubborn ? order[idle % warps] : static_cast<int>(lots_() % warps));
+        // Copies arrive at any time; where warps are stubborn, only when none of them can go on.
+        if (conditions_.stubborn ? idle > warps : idle > 2 * warps || lots_() % 4 == 0) steps_ += units.land_one(lots_());
         if (!failure_.empty()) throw std::runtime_error(failure_);
         idle = steps_ == before ? idle + 1 : 0;
         if (idle > 64 * warps) {
@@ -50,6 +54,8 @@ void Block::run(int64_t index, const std::function<void()>& body) {
                                      std::to_string(ended_) + " of " + std::to_string(threads_.size()) + " have ended");
         }
     }
+    const std::string left = units.left_open();
+    if (!left.empty()) throw std::runtime_error(left);
 }
 
 // Run each lane of a warp that can continue, until it has to wait.
@@ -123,6 +129,11 @@ void Block::copy(uint32_t to, const void* from, bool wanted, bool asynchronous, 
     }
     std::memset(there, kPoison, bytes);
     running_->copies.push_back(copy);
+}
+
+void Block::wait_until(const std::function<bool()>& holds) {
+    while (!holds()) running_->fibre.pause();
+    ++steps_;
 }
 
 void Block::commit_copies() {

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "async_unit.h"
 #include "fibre.h"
 
 namespace mezzotint {
 namespace emulator {
-
-constexpr int kLanes = 32;
 
 // What a run is to be like, and what is counted in it.
 struct Conditions {
     bool late_copies = true;  // asynchronous copies arrive when they are waited for, else at once
     uint32_t seed = 0;        // of the order in which warps take their turns
     bool stubborn = false;    // one warp goes on whenever it can, the next only when it cannot, and so on
+    bool late_reads = false;  // products of four warps read their operands when they are waited for, else at once
 };
 struct Counts {
     int64_t bank_conflicts = 0;  // waits of matrix loads, beyond the one access that each takes
@@ -57,6 +57,7 @@ public:
     void run(int64_t index, const std::function<void()>& body);
 
     Counts counts;
+    AsyncUnit units;
 
     // ---- what the body, on one of the fibres, sees of the machine
     static Block& current();
@@ -72,9 +73,13 @@ public:
     void copy16(uint32_t to, const void* from, bool wanted, bool asynchronous) {
         copy(to, from, wanted, asynchronous, 16);
     }
+    // Until it is so; asked again and again.
+    void wait_until(const std::function<bool()>& holds);
     void commit_copies();
     void wait_copies(int pending);
     [[noreturn]] void fail(const std::string& what) const;
+    // The same of what no thread does.
+    void note(const std::string& what) { failure_ = what; }
 
 private:
     void turn(int warp);

@@ -1,5 +1,8 @@
 // C entry points of emulated attention: run an instance with the library's arguments on the CPU.
+#include <cstring>
+
 #include "../csrc/attention/choose.h"
+#include "../csrc/attention/hopper/maps.h"
 #include "../csrc/attention/int8/passes.h"
 #include "../csrc/attention/int8/workspace.h"
 #include "../csrc/attention/splits/splits.h"
@@ -13,9 +16,25 @@ struct EmulatorInstance {
 
 namespace {
 
+// What the driver would make of a tensor's tiles.
+void make_map(TensorMap& map, const Tiles& tiles) { std::memcpy(&map, &tiles, sizeof tiles); }
+
+void run_hopper(const Instance& instance, const MztAttentionArgs& args, const EmulatorConditions& conditions,
+                emulator::Machine& machine) {
+    HopperParams params = hopper_params(instance, args);
+    if (conditions.tiles_per_block > 0) params.forward.tiles_per_block = conditions.tiles_per_block;
+    const HopperTiles tiles = tiles_of(instance, args);
+    make_map(params.q, tiles.q);
+    make_map(params.k, tiles.k);
+    make_map(params.v, tiles.v);
+    machine.run(instance.entry, blocks_of(instance, args, params.forward.tiles_per_block), instance.threads,
+                instance.shared_bytes, &params);
+}
+
 // Run what launch_attention() launches; keys are split among as many blocks as the workspace has room for.
 void run(const Instance& instance, const MztAttentionArgs& args, const EmulatorConditions& conditions,
          emulator::Machine& machine) {
+    if (instance.kind == Kind::hopper) return run_hopper(instance, args, conditions, machine);
     const int splits = planned_splits(instance, args, args.workspace_bytes);
     ForwardParams forward = forward_params(instance, args, splits);
     if (instance.kind == Kind::short_keys && conditions.tiles_per_block > 0) {

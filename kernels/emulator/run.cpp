@@ -49,6 +49,7 @@ void Machine::run(void (*entry)(const void* params, void* shared), int64_t block
     wanted.late_copies = conditions_.late_copies;
     wanted.seed = conditions_.seed;
     wanted.stubborn = conditions_.stubborn;
+    wanted.late_reads = conditions_.late_reads;
     Block block(threads, shared_bytes, wanted);
     const std::function<void()> body = [&] { entry(params, block.shared()); };
     for (int64_t index = 0; index < blocks; ++index) block.run(index, body);

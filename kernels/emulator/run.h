@@ -11,6 +11,7 @@ struct EmulatorConditions {
     int32_t tiles_per_block;  // query tiles, for kernels that process several; 0: as the library chooses; splits of a product
     int32_t stubborn;
     int32_t hopper;
+    int32_t late_reads;
 };
 
 struct EmulatorReport {

@@ -21,7 +21,7 @@ _OF_INT8 = ("linear_product", "attention_int8", "quantize_rows", "quantize_group
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
-_VOTED = re.compile(r":attention_(forward|int8|half_sums)\.")
+_VOTED = re.compile(r":attention_(forward|int8|half_sums|hopper)\.")
 # What products of 16-bit numbers sum in.
 _SUMS = {"attention_half_sums": ("F16", "F32"), "attention_int8": ("F16",)}
 # Rows to be quantized are read and written in wide pieces, and rotated in 32 bits by shuffles.
@@ -37,12 +37,18 @@ _INT4_ROWS = ("int4_quantize_rows", "int4_quantize_groups")
 _OF_INT4 = ("int4_linear_product", "grouped_linear_product")  # products of 4-bit integers
 _WITHOUT_BRANCH = ("gated_linear_product", "split_linear_product")  # whose products are of 16 bits
 _NOT_OF_ROWS = ("HMMA", "IMMA")
+# Hopper's own copies and products. It waits for products at four places: ptxas, where it finds that their registers are
+# touched in between, makes each wait for the one before it, and only mentions that.
+_OF_HOPPER = ("HGMMA", "UTMALDG.4D", "SYNCS.PHASECHK", "BAR.ARV", "MUFU.EX2", "VOTE")
+_WAITS_OF_HOPPER = 4
 
 
 def expected(kernel: Kernel) -> Sequence[str]:
     """The instructions that must stand in a kernel's loops; none of a kernel that only prepares or joins."""
     number = _number(kernel)
     left_out = number < 80 or ("attention_half_sums" in kernel.name and number in _FULL_RATE)
+    if _is_hopper(kernel):
+        return _OF_HOPPER
     if _is_left_out(kernel) or (left_out and kernel.instructions.everywhere.total() < _EMPTY):
         return ()
     if "join_splits" in kernel.name:
@@ -82,6 +88,10 @@ def _is_left_out(kernel: Kernel) -> bool:
     left_out = "fp8" in kernel.name and number not in _FP8
     left_out |= number in _WITHOUT_INT8 and any(each in kernel.name for each in _OF_INT8)
     return left_out and kernel.instructions.everywhere.total() < _EMPTY
+
+
+def _is_hopper(kernel: Kernel) -> bool:
+    return "attention_hopper" in kernel.name
 
 
 def _number(kernel: Kernel) -> int:
@@ -126,6 +136,9 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} has no STG.E.128: its output is to be stored 16 bytes at a time"
     if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_left_out(kernel):
         yield from _of_rows(kernel, where)
+    waits = count(code.everywhere, "WARPGROUP.DEPBAR")
+    if _is_hopper(kernel) and waits > _WAITS_OF_HOPPER:
+        yield f"{where} waits for products at {waits} places and not {_WAITS_OF_HOPPER}: are their registers touched?"
     for name in expected(kernel):
         if not count(code.in_loops, name):
             yield f"{where} has no {name} in a loop: is it compiled for what it is meant for?"

@@ -13,6 +13,9 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120
 # The one for all of compute capability 12.x, with what such code alone may have.
 FAMILY = "sm_120f"
 _OF_FAMILY = "block_scaled"  # the folders of its sources
+# The one with Hopper's own copies and products.
+HOPPER = "sm_90a"
+_OF_HOPPER = "hopper_"  # its sources begin so
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -23,6 +26,8 @@ def kernel_sources(folder: Path = CSRC) -> list[Path]:
 
 def architectures_of(source: Path, wanted: Iterable[str] = ARCHITECTURES) -> tuple[str, ...]:
     """Return which architectures a source is compiled for, of those `wanted`: FAMILY stands for sm_120."""
+    if source.name.startswith(_OF_HOPPER):
+        return tuple(each for each in wanted if each == HOPPER)
     if _OF_FAMILY not in source.parts:
         return tuple(wanted)
     return (FAMILY,) if FAMILY.rstrip("f") in wanted else ()

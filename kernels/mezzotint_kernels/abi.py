@@ -45,6 +45,7 @@ class AttentionFlags(IntFlag):
     INT8_VALUES = 1 << 3  # forward only, with INT8_SCORES
     HALF_SUMS = 1 << 4  # forward only, without INT8_SCORES
     FP8_VALUES = 1 << 5  # forward only, with INT8_SCORES, without INT8_VALUES
+    WITHOUT_HOPPER = 1 << 6  # forward only
 
 
 class BlockTableFlags(IntFlag):

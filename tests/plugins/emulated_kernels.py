@@ -18,7 +18,7 @@ from mezzotint.attention.masks import Masks
 
 CODES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUM_FLAG, FP8_VALUES = 1, 2, 8, 16, 32
-FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8 = range(7)  # kinds of instances
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8, HOPPER = range(8)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
 _STEPS, _FLIPPED = 0.3, 1e-3  # of RMS: the output's rounding, and 8-bit roundings that float32 decides otherwise
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
@@ -58,6 +58,8 @@ class Problem:
     int8_fp8: bool = False
     turing: bool = False
     late_copies: bool = True
+    late_reads: bool = False  # by products of four warps, when they are waited for
+    hopper: bool = False  # only kernels of Hopper's own
     stubborn: bool = False  # one warp always runs as long as it can
     dropout: Dropout | None = None
     table: str | None = None  # a name of block_tables.py
@@ -342,6 +344,8 @@ class InstanceInfo(ctypes.Structure):
 
     def serves(self, problem: Problem) -> bool:
         """Whether the instance supports the problem, on any device."""
+        if self.kind == HOPPER or problem.hopper:
+            return self._serves_hopper(problem)
         asked = [problem.int8, problem.dropout is not None, problem.int8_all, problem.half_sums, problem.int8_fp8]
         kind = next((INT8 + number for number, wants in enumerate(asked) if wants), FORWARD)
         wanted = (problem.head_dim, CODES[problem.dtype], int(problem.masked), kind)
@@ -349,6 +353,11 @@ class InstanceInfo(ctypes.Structure):
         fits = problem.table is None or (problem.table_queries % self.tile_m == 0 and 64 % self.tile_n == 0)
         found = (self.head_dim, self.dtype, self.masked, FORWARD if self.kind == SHORT_KEYS else self.kind)
         return found == wanted and short_enough and fits
+
+    def _serves_hopper(self, problem: Problem) -> bool:
+        other = problem.masked or problem.flags & ~CAUSAL or problem.dropout is not None or problem.key_lengths
+        fits = problem.head_dim <= self.head_dim <= 2 * problem.head_dim and self.dtype == CODES[problem.dtype]
+        return problem.hopper and self.kind == HOPPER and fits and not other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,6 +432,7 @@ class Emulator:
             turing=problem.turing,
             tiles_per_block=problem.tiles_per_block,
             stubborn=problem.stubborn,
+            late_reads=problem.late_reads,
         )
         arguments = tensors.arguments()
         size = self._library.emulator_workspace_bytes

@@ -25,6 +25,8 @@ INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
 LEFT_OUT = frozenset(
     {f"attention/float16_{size}" for size in (32, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"attention/bfloat16_{size}" for size in (32, 80, 88, 112, 160, 512)}
+    | {f"attention/hopper_bfloat16_{size}" for size in (96, 128, 192, 256)}
+    | {f"attention/hopper_float16_{size}" for size in (64, 128, 192, 256)}
     | {f"backward/backward_float16_{size}" for size in (32, 40, 80, 88, 96, 112, 128, 160, 256, 384)}
     | {f"backward/backward_bfloat16_{size}" for size in (32, 72, 80, 88, 96, 112, 160, 256, 384, 512)}
 )
@@ -40,6 +42,7 @@ class Conditions(ctypes.Structure):
         ("tiles_per_block", ctypes.c_int32),
         ("stubborn", ctypes.c_int32),
         ("hopper", ctypes.c_int32),
+        ("late_reads", ctypes.c_int32),
     )
 
 

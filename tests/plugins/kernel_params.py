@@ -63,6 +63,31 @@ class Int8Params(ctypes.Structure):
     )
 
 
+class TensorMap(ctypes.Structure):
+    """What the stub of the driver writes in the place of a map (stub_cuda.cpp)."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        first=_POINTER,
+        sizes=ctypes.c_uint64 * 4,
+        strides=ctypes.c_uint64 * 3,
+        box__steps=ctypes.c_uint32 * 4,
+        type__rank__interleave__exchanged__promoted__filled=_INT,
+        _rest=ctypes.c_ubyte * 8,
+    )
+
+
+class HopperParams(ctypes.Structure):
+    """attention/hopper/params.h."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        q__k__v=TensorMap,
+        forward=ForwardParams,
+        tiles=ctypes.c_uint32,
+        head_dim=_INT,
+        _rest=ctypes.c_ubyte * (-(ctypes.sizeof(ForwardParams) + 8) % 64),  # maps are aligned to 64 bytes
+    )
+
+
 class BackwardParams(ctypes.Structure):
     """attention/backward/params.h."""
 
@@ -176,6 +201,7 @@ class QuantizeParams(ctypes.Structure):
 _OF_KERNEL: dict[str, type[ctypes.Structure]] = {
     "BackwardParams": BackwardParams,
     "ForwardParams": ForwardParams,
+    "HopperParams": HopperParams,
     "Int8Params": Int8Params,
     "GroupNormParams": GroupNormParams,
     "LinearAttentionParams": LinearAttentionParams,
@@ -194,7 +220,7 @@ def read_params(kernel: str, told: bytes) -> dict[str, object]:
 
 def values_of(struct: ctypes.Structure) -> dict[str, object]:
     """Return a struct's fields: arrays as tuples, null as None, nested structs as dicts."""
-    return {name: _plain(getattr(struct, name)) for name, *_ in struct._fields_}
+    return {name: _plain(getattr(struct, name)) for name, *_ in struct._fields_ if name != "_rest"}
 
 
 def _plain(value: object) -> object:

@@ -3,7 +3,7 @@
 Everything in the library is real: nvcc compiles csrc as it does for GPUs, including its kernel stubs, their
 registration and the code in their fat binaries. Only the runtime is replaced (tests/kernels/csrc/stub_*.cpp), not the
 driver below it: with a stub driver, the static runtime would ask for undocumented tables, and the test would exercise
-NVIDIA's code and guesswork. The library calls 8 runtime functions, plus those that nvcc's own code calls; the linker
+NVIDIA's code and guesswork. The library calls 9 runtime functions, plus those that nvcc's own code calls; the linker
 refuses any others. Not covered, therefore: how the runtime finds a GPU's machine code.
 
 Kernels are compiled only to PTX, which the stub can read, for the oldest architecture, where bfloat16 kernels are
@@ -35,6 +35,7 @@ SOME = (
     *("backward/backward_bfloat16_512", "gemm/float16_int4", "gemm/float16_w4a4", "gemm/float16_svdquant"),
     *("gemm/float16_codebook", "gemm/bfloat16_int8", "gemm/bfloat16_fp8", "gemm/float16_gated"),
     *("gemm/bfloat16_split", "gemm/bfloat16_convolution", "block_scaled/float16"),
+    *("attention/hopper_bfloat16_64", "attention/hopper_bfloat16_96"),
 )
 
 

@@ -19,7 +19,8 @@ from mezzotint_kernels.abi import (
 ModelRequest = dict[str, object]
 
 UNASKED = 48 * 1024  # shared memory available without an attribute
-FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8 = range(7)
+FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8, HOPPER = range(8)
+BFLOAT16_MAP, FLOAT16_MAP, PROMOTED = 9, 6, 3  # CUtensorMapDataType, of 256 bytes
 PASS_THREADS = 128
 _LOG2_E = ctypes.c_float(1.4426950408889634).value
 _ELEMENTS = {Dtype.FLOAT16: "__half", Dtype.BFLOAT16: "__nv_bfloat16"}
@@ -40,6 +41,8 @@ def attention(cuda: StubCuda, args: AttentionArgs, card: Card, *, device: int, *
     if instance.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8):
         told = _int8_params(args, told)
         before = list(_passes(args, told))
+    if instance.kind == HOPPER:
+        return [_hopper(instance, args, told) | where | {"device": device}]
     tiles = divide_up(_query_tiles(instance, args), _tiles_per_block(instance, args))
     blocks = tiles * (instance.head_dim // instance.slice_dim) * args.heads * args.batch
     if plan.workspace_bytes and not before:
@@ -103,7 +106,42 @@ def _doubled(args: ctypes.Structure, names: str) -> ModelRequest:
 # ---- attention
 
 
+def _hopper(instance: PlanInfo, args: AttentionArgs, forward: ModelRequest) -> ModelRequest:
+    """A block for each of 132 multiprocessors, which takes every so many-th tile of queries."""
+    tiles = forward["q_tiles"] * args.heads * args.batch
+    keys = (args.kv_heads, args.nk, instance.tile_n)
+    told = {
+        "q": _map(instance, args, "q", args.heads, args.nq, instance.tile_m),
+        **{name: _map(instance, args, name, *keys) for name in ("k", "v")},
+        "forward": forward,
+        "tiles": tiles,
+        "head_dim": args.head_dim,
+    }
+    return _planned(instance, blocks=divide_up(tiles, forward["tiles_per_block"]), told=told)
+
+
+def _map(instance: PlanInfo, args: AttentionArgs, name: str, heads: int, tokens: int, rows: int) -> ModelRequest:
+    columns = 64 if instance.head_dim % 64 == 0 else 32
+    sizes = (args.batch, heads, tokens)
+    strides = [2 * each if size > 1 else 16 for size, each in zip(sizes, getattr(args, f"{name}_stride"), strict=True)]
+    return {
+        "first": getattr(args, name),
+        "sizes": (args.head_dim, tokens, heads, args.batch),
+        "strides": tuple(reversed(strides)),
+        "box": (columns, rows, 1, 1),
+        "steps": (1, 1, 1, 1),
+        "type": BFLOAT16_MAP if args.dtype == Dtype.BFLOAT16 else FLOAT16_MAP,
+        "rank": 4,
+        "exchanged": 3 if columns == 64 else 2,
+        "promoted": PROMOTED,
+        "interleave": 0,
+        "filled": 0,
+    }
+
+
 def _tiles_per_block(instance: PlanInfo, args: AttentionArgs) -> int:
+    if instance.kind == HOPPER:
+        return max(divide_up(_query_tiles(instance, args) * args.heads * args.batch, 132), 1)
     if instance.kind != SHORT_KEYS:
         return 1
     return min(max(divide_up(args.nq, instance.tile_m) * args.heads * args.batch // 640, 1), 16)

@@ -56,7 +56,7 @@ class _Launch(ctypes.Structure):
         ("stream", ctypes.c_void_p),
         ("parameters", _INT),
         ("bytes", _INT),
-        ("argument", ctypes.c_ubyte * 512),
+        ("argument", ctypes.c_ubyte * 1024),
     ]
 
 

@@ -11,7 +11,8 @@ namespace mezzotint {
 
 namespace {
 
-constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES | MZT_INT8_VALUES | MZT_HALF_SUMS | MZT_FP8_VALUES;
+constexpr uint32_t kKnownFlags = MZT_CAUSAL | MZT_INT8_SCORES | MZT_INT8_VALUES | MZT_HALF_SUMS | MZT_FP8_VALUES |
+                                 MZT_WITHOUT_HOPPER;
 constexpr int64_t kAlignment = 16;       // bytes; alignment of tensors and strides, which are read in this unit
 // Limit of sizes, so that kernels can use 32-bit sizes and add two of them; offsets are 64-bit.
 constexpr int64_t kLargest = 1000000000;

@@ -5,6 +5,7 @@
 
 #include "../choice.h"
 #include "../gemm/gemm.h"
+#include "hopper/maps.h"
 #include "int8/workspace.h"
 #include "splits/splits.h"
 
@@ -42,6 +43,7 @@ bool has_brief_products(const Instance& instance) {
 // bound by these for any shape; others are bound by shared memory if only 16 rows share what was read. With one warp
 // per quarter of the multiprocessor, nothing is multiplied during that warp's softmax; a quarter without a warp idles.
 double speed(const Instance& instance, const DeviceFacts& device) {
+    if (instance.kind == Kind::hopper) return 1.9;  // whose products have twice the rate
     const double rows = instance.rows_per_warp > 16 ? 1.0 : halves_32_bit_sums(device) ? 0.95 : 0.72;
     if (instance.kind == Kind::short_keys) return 2 * rows;  // all keys are read once, with a single softmax
     const double keys = instance.tile_n >= 64 ? 1.0 : 0.95;
@@ -53,6 +55,13 @@ double speed(const Instance& instance, const DeviceFacts& device) {
     return rows * keys * (warps >= 8 ? 1.0 : warps >= 4 ? 0.8 : 0.2 * warps);
 }
 
+// Keys that are multiplied for each that there is. Hopper's tiles are large, and few keys leave much of one empty.
+double filled_keys(const Instance& instance, const MztAttentionArgs& args) {
+    if (instance.kind != Kind::hopper || args.nk == 0) return 1;
+    const int64_t multiplied = divide_up(args.nk, instance.tile_n) * instance.tile_n;
+    return static_cast<double>(multiplied) / static_cast<double>(args.nk);
+}
+
 // Those that blocks take; an order is of whole rows of a table, of which the last may have tiles without queries.
 int64_t query_tiles(const Instance& instance, const MztAttentionArgs& args) {
     if (!args.table || !args.table->order) return divide_up(args.nq, instance.tile_m);
@@ -62,6 +71,7 @@ int64_t query_tiles(const Instance& instance, const MztAttentionArgs& args) {
 // Whether its blocks, and those of the passes before it, fit into a grid.
 bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
     if (blocks_of(instance, args, tiles_per_block(instance, args)) > INT32_MAX) return false;
+    if (instance.kind == Kind::hopper) return query_tiles_of_all(instance, args) <= INT32_MAX;
     if (!has_copies(instance.kind)) return true;
     Int8Params params = int8_params(args);
     params.forward = forward_params(instance, args);
@@ -70,7 +80,8 @@ bool fits_grid(const Instance& instance, const MztAttentionArgs& args) {
 
 // Whether the instance supports the problem on any device.
 bool serves(const Instance& instance, const MztAttentionArgs& args) {
-    if (instance.head_dim != args.head_dim || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
+    if (!takes_heads(instance, args.head_dim) || static_cast<uint32_t>(instance.dtype) != args.dtype) return false;
+    if (instance.kind == Kind::hopper && !suits_boxes(args)) return false;
     if (instance.masked != wants_masked(args) || !is_asked(instance.kind, args)) return false;
     if (!divides_blocks(instance, args)) return false;
     if (instance.kind == Kind::short_keys && args.nk > instance.tile_n) return false;
@@ -92,6 +103,7 @@ const char* name_of(Kind kind) {
         case Kind::half_sums: return "flash-fp16";
         case Kind::short_keys: return "short keys";
         case Kind::dropout: return "dropout";
+        case Kind::hopper: return "hopper";
         default: return "forward";
     }
 }
@@ -131,22 +143,33 @@ bool runs_on(const Instance& instance, const DeviceFacts& device) {
     if (instance.kind == Kind::int8_fp8 && !multiplies_fp8(device.architecture)) return false;
     if (is_int8(instance.kind) && !multiplies_integers(device.architecture)) return false;
     if (instance.kind == Kind::half_sums && !halves_32_bit_sums(device)) return false;
+    if (instance.kind == Kind::hopper && device.architecture != 90) return false;
     if (instance.shared_bytes > device.shared_bytes) return false;
     if (device.architecture >= 80) return true;
     return instance.dtype == MZT_FLOAT16 && instance.shared_bytes <= kTuringSharedBytes;
+}
+
+int64_t query_tiles_of_all(const Instance& instance, const MztAttentionArgs& args) {
+    return query_tiles(instance, args) * args.heads * args.batch;
 }
 
 // Query tiles per block. If a block holds all keys, they should serve many tiles, but having enough blocks for every
 // multiprocessor takes precedence.
 int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args) {
     constexpr int64_t enough_blocks = 640, most_tiles = 16;
+    constexpr int64_t multiprocessors = 132;  // of an H100 and H200; a block of Hopper's fills one
+    if (instance.kind == Kind::hopper) {
+        const int64_t each = divide_up(query_tiles_of_all(instance, args), multiprocessors);
+        return each < 1 ? 1 : each;
+    }
     if (instance.kind != Kind::short_keys) return 1;
-    const int64_t tiles = divide_up(args.nq, instance.tile_m) * args.heads * args.batch;
+    const int64_t tiles = query_tiles_of_all(instance, args);
     const int64_t each = tiles / enough_blocks;
     return each < 1 ? 1 : each > most_tiles ? most_tiles : each;
 }
 
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block) {
+    if (instance.kind == Kind::hopper) return divide_up(query_tiles_of_all(instance, args), tiles_per_block);
     const int64_t slices = instance.head_dim / instance.slice_dim;
     const int64_t tiles = query_tiles(instance, args);
     return divide_up(tiles, tiles_per_block) * slices * args.heads * args.batch;
@@ -181,7 +204,7 @@ double cost_of(const Instance& instance, const MztAttentionArgs& args, const Dev
     const int64_t tiles = tiles_per_block(instance, args);
     const int64_t most = divide_up(blocks_of(instance, args, tiles), device.multiprocessors) * tiles;
     const double work = static_cast<double>(instance.tile_m) * (instance.head_dim + instance.slice_dim);
-    return static_cast<double>(most) * work / speed(instance, device);
+    return static_cast<double>(most) * work * filled_keys(instance, args) / speed(instance, device);
 }
 
 namespace {
@@ -220,7 +243,7 @@ void plan_attention(const MztAttentionArgs& args, const DeviceFacts& device, Mzt
     plan.supported = best != nullptr;
     if (best) {
         std::snprintf(plan.text, sizeof plan.text, "%s %s d%d %dx%d%s", name_of(best->kind),
-                      name_of(best->dtype), best->head_dim, best->tile_m, best->tile_n,
+                      name_of(best->dtype), static_cast<int>(args.head_dim), best->tile_m, best->tile_n,
                       best->masked ? " masked" : "");
         const int splits = choose_splits(*best, args, device).count;
         plan.workspace_bytes = has_copies(best->kind) ? int8_workspace_bytes(args) : split_bytes(args, splits);

@@ -35,6 +35,8 @@ struct Swept {
 // Ended by one of architecture 0 (swept.cpp).
 extern const Swept kSwept[];
 
+// Those of all heads and batches.
+int64_t query_tiles_of_all(const Instance& instance, const MztAttentionArgs& args);
 int64_t tiles_per_block(const Instance& instance, const MztAttentionArgs& args);
 // Blocks that each work through so many tiles of queries.
 int64_t blocks_of(const Instance& instance, const MztAttentionArgs& args, int64_t tiles_per_block);

@@ -21,7 +21,8 @@ enum class Kind {
     dropout,     // like forward, with dropout of the weights
     int8_all,    // both products of 8 bits; like int8 in its params
     half_sums,   // 16 bits, and sums of weights and values in float16; like int8 in its params
-    int8_fp8     // like int8_all, with weights and values that are floats of 8 bits, summed in float16
+    int8_fp8,    // like int8_all, with weights and values that are floats of 8 bits, summed in float16
+    hopper       // like forward, of Hopper's own copies and products; its params are HopperParams
 };
 
 struct Instance {
@@ -48,10 +49,18 @@ inline Kind asked_kind(const MztAttentionArgs& args) {
     return args.dropout.kept != 0 ? Kind::dropout : Kind::forward;
 }
 
-// Whether a kind of kernels does what arguments ask for; few keys are a matter of speed alone.
+// Whether a kind of kernels does what arguments ask for; few keys and Hopper's are a matter of speed alone.
 inline bool is_asked(Kind kind, const MztAttentionArgs& args) {
     if ((kind == Kind::dropout) != (args.dropout.kept != 0)) return false;
-    return (kind == Kind::short_keys ? Kind::forward : kind) == asked_kind(args);
+    if (kind == Kind::hopper && (args.flags & MZT_WITHOUT_HOPPER)) return false;
+    const bool is_plain = kind == Kind::short_keys || kind == Kind::hopper;
+    return (is_plain ? Kind::forward : kind) == asked_kind(args);
+}
+
+// Whether an instance works on heads of that size; Hopper's fill them with zeros, up to twice as many columns.
+inline bool takes_heads(const Instance& instance, int64_t head_dim) {
+    if (instance.kind != Kind::hopper) return instance.head_dim == head_dim;
+    return head_dim <= instance.head_dim && 2 * head_dim >= instance.head_dim;
 }
 
 // The instances of one file.

@@ -3,6 +3,7 @@
 
 #include "../shared_memory.h"
 #include "choose.h"
+#include "hopper/maps.h"
 #include "int8/passes.h"
 #include "int8/workspace.h"
 #include "splits/splits.h"
@@ -49,6 +50,7 @@ int launch_attention(const MztAttentionArgs& args, const MztAttentionPlan& plan,
     if (const cudaError_t error = shared_memory.allow(instance->entry, plan.kernel, instance->shared_bytes)) {
         return error;
     }
+    if (instance->kind == Kind::hopper) return launch_hopper(*instance, args, given_stream);
     ForwardParams forward = forward_params(*instance, args, planned_splits(*instance, args, plan.workspace_bytes));
     if (forward.splits.count > 1) return queue_parts(*instance, forward, stream);
     void* params = &forward;

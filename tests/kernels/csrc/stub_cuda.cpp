@@ -4,6 +4,7 @@
 // wait or copy has no name here.
 #include "stub_cuda.h"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstring>
@@ -104,6 +105,43 @@ cudaError_t launch_kernel(const void* entry, dim3 grid, dim3 block, void** argum
     return error;
 }
 
+// What a tensor's map was made of, in the place of what only the driver can write.
+struct StubMap {
+    void* first;
+    cuuint64_t sizes[4], strides[3];
+    cuuint32_t box[4], steps[4];
+    int32_t type, rank, interleave, exchanged, promoted, filled;
+};
+static_assert(sizeof(StubMap) <= sizeof(CUtensorMap), "fits");
+
+// As the driver's documentation has it for 16-bit numbers.
+bool is_refused(const StubMap& map) {
+    const cuuint32_t widest = map.exchanged == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
+    bool wrong = map.rank != 4 || reinterpret_cast<uintptr_t>(map.first) % 16 != 0 || map.box[0] * 2 > widest;
+    for (const cuuint64_t size : map.sizes) wrong = wrong || size == 0 || size > (cuuint64_t{1} << 32);
+    for (const cuuint64_t stride : map.strides) {
+        wrong = wrong || stride == 0 || stride % 16 != 0 || stride >= (cuuint64_t{1} << 40);
+    }
+    for (const cuuint32_t side : map.box) wrong = wrong || side == 0 || side > 256;
+    return wrong;
+}
+
+CUresult encode(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank, void* first, const cuuint64_t* sizes,
+                const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* steps,
+                CUtensorMapInterleave interleave, CUtensorMapSwizzle exchanged, CUtensorMapL2promotion promoted,
+                CUtensorMapFloatOOBfill filled) {
+    if (answer("cuTensorMapEncodeTiled", 0, [] { return cudaSuccess; })) return CUDA_ERROR_INVALID_VALUE;
+    StubMap map{first, {}, {}, {}, {}, type, static_cast<int32_t>(rank), interleave, exchanged, promoted, filled};
+    std::memcpy(map.sizes, sizes, sizeof map.sizes);
+    std::memcpy(map.strides, strides, sizeof map.strides);
+    std::memcpy(map.box, box, sizeof map.box);
+    std::memcpy(map.steps, steps, sizeof map.steps);
+    if (is_refused(map)) return CUDA_ERROR_INVALID_VALUE;
+    std::memset(static_cast<void*>(to), 0, sizeof *to);
+    std::memcpy(static_cast<void*>(to), &map, sizeof map);
+    return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -161,6 +199,16 @@ cudaError_t cudaFuncSetAttribute(const void* entry, cudaFuncAttribute attribute,
         if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaErrorInvalidValue;
         if (value < 0 || value > state.card[current].shared_bytes) return cudaErrorInvalidValue;
         kernel->allow(current, value);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+    return answer("cudaGetDriverEntryPoint", 0, [&] {
+        if (std::strcmp(symbol, "cuTensorMapEncodeTiled") != 0) return cudaErrorInvalidValue;
+        *function = reinterpret_cast<void*>(&encode);
+        *found = cudaDriverEntryPointSuccess;
         return cudaSuccess;
     });
 }

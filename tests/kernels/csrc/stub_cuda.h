@@ -31,7 +31,7 @@ struct StubLaunch {
     int32_t device, error, most_threads;
     void* stream;
     int32_t parameters, bytes;
-    unsigned char argument[512];
+    unsigned char argument[1024];
 };
 
 constexpr int kStubCards = 4, kStubCalls = 256, kStubLaunches = 32;

@@ -9,7 +9,7 @@ from attention_arguments import attention_args, packed_attention_args
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from launch_cases import ATTENTION, DEVICE, STREAM, WELL, WIDE_ROWS, WORKSPACE, attention_of, queue_attention
-from launch_expected import DROPOUT, FORWARD, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS
+from launch_expected import DROPOUT, FORWARD, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS
 from launch_expected import attention as expected
 from stub_cuda import CARDS, differences
 
@@ -26,6 +26,7 @@ NAMES = {
     INT8_ALL: r"attention_int8_all<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
     INT8_FP8: r"attention_int8_fp8<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
     HALF_SUMS: rf"attention_half_sums<{TILES}>",
+    HOPPER: r"attention_hopper<(?P<type>\w+), (?P<d>\d+), mezzotint::HopperShape<(?P<groups>\d+), (?P<n>\d+)> ?>",
     DROPOUT: r"attention_dropout<(?P<type>\w+), (?P<d>\d+), mezzotint::Shape<(?P<shape>.+?)> ?>",
 }
 
@@ -139,6 +140,9 @@ def is_itself(instance):
     """Whether the kernel's own name says what the list of instances does."""
     found = re.search(NAMES[instance.kind], instance.kernel)
     words = found.groupdict()
+    if groups := words.get("groups"):
+        sizes = (64 * int(groups), int(words["n"]), 128 * (int(groups) + 1), int(words["d"]))
+        return sizes == (instance.tile_m, instance.tile_n, instance.threads, instance.head_dim)
     m_tiles, warps, tile_n = map(int, words.get("shape", f"1, {words.get('warps')}, {words.get('n')}").split(", ")[:3])
     return (
         (words["type"], int(words["d"])) == (("__half", "__nv_bfloat16")[instance.dtype], instance.head_dim)

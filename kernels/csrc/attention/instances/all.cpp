@@ -29,8 +29,18 @@ InstanceList list_float16_384();
 InstanceList list_bfloat16_384();
 InstanceList list_float16_512();
 InstanceList list_bfloat16_512();
+InstanceList list_hopper_float16_64();
+InstanceList list_hopper_bfloat16_64();
+InstanceList list_hopper_float16_96();
+InstanceList list_hopper_bfloat16_96();
+InstanceList list_hopper_float16_128();
+InstanceList list_hopper_bfloat16_128();
+InstanceList list_hopper_float16_192();
+InstanceList list_hopper_bfloat16_192();
+InstanceList list_hopper_float16_256();
+InstanceList list_hopper_bfloat16_256();
 
-int instance_lists() { return 26; }
+int instance_lists() { return 36; }
 
 InstanceList instance_list(int number) {
     switch (number) {
@@ -60,6 +70,16 @@ InstanceList instance_list(int number) {
         case 23: return list_bfloat16_384();
         case 24: return list_float16_512();
         case 25: return list_bfloat16_512();
+        case 26: return list_hopper_float16_64();
+        case 27: return list_hopper_bfloat16_64();
+        case 28: return list_hopper_float16_96();
+        case 29: return list_hopper_bfloat16_96();
+        case 30: return list_hopper_float16_128();
+        case 31: return list_hopper_bfloat16_128();
+        case 32: return list_hopper_float16_192();
+        case 33: return list_hopper_bfloat16_192();
+        case 34: return list_hopper_float16_256();
+        case 35: return list_hopper_bfloat16_256();
     }
     return {nullptr, 0};
 }
