@@ -17,7 +17,7 @@ _FULL_RATE = (80, 90, 100)
 _FP8 = (89, 120)
 # Where 16-bit products that are not by our kernels are faster than 8-bit ones by them, those are compiled to nothing.
 _WITHOUT_INT8 = (100,)
-_OF_INT8 = ("linear_product", "attention_int8", "quantize_rows", "quantize_groups")
+_OF_INT8 = ("linear_product", "convolution_product", "attention_int8", "quantize_rows", "quantize_groups")
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
