@@ -206,7 +206,7 @@ class GenerateResult:
     products: Products | None = None  # matmuls in use at the end; None: no layer multiplies integers
     product_calls: int = 0  # done by our kernels
     product_schemes: dict[str, int] = field(default_factory=dict)  # these calls, by the scheme of the weights
-    fused_product_calls: int = 0  # of these, with a norm, modulation, activation, gate or residual included
+    fused_product_calls: int = 0  # of these, of several layers, or with a norm, activation, gate or residual included
     nf4_products: Products | None = None  # like `products`, for NF4 weights
     nf4_calls: int = 0  # calls of bitsandbytes kernels
     product_fallbacks: tuple[KernelFallback, ...] = ()

@@ -17,7 +17,7 @@ from mezzotint.quantization.fusion.siblings import Siblings
 from mezzotint.quantization.layers import QuantizedLinear
 from mezzotint.quantization.linear import Heads, QuantizedWeight
 from mezzotint.quantization.products.compiled import unsupported
-from mezzotint.quantization.products.joined import COLUMNS, gated_weight, joined_weight, rows_of
+from mezzotint.quantization.products.joined import gated_weight, joined_weight, may_join, rows_of
 from mezzotint.quantization.products.operation import Products, prepare_input
 from mezzotint.quantization.shared_quantization import sharing_inputs
 
@@ -105,8 +105,8 @@ class Fusion:
 
         Queries and keys are as `heads` has them. The outputs `(b, n, c)` are parts of one tensor.
         """
-        known, step = self._alike(layers), COLUMNS if heads is None else max(COLUMNS, heads.size)
-        if known is None or any(layer.out_features % step for layer in known):
+        known = self._alike(layers)
+        if known is None or not all(may_join(layer.out_features, heads) for layer in known):
             return None
         made = self._at_once(known, x, joined_weight([(layer.weight, layer.bias) for layer in known], heads))
         return None if made is None else torch.split(made, [layer.out_features for layer in known], dim=-1)
@@ -117,7 +117,7 @@ class Fusion:
         The layer has the rows of all, so many of each, of the gate before its value. None if there are no products.
         """
         known = self._alike([layer])
-        if known is None or any(count % COLUMNS for count in counts[:3]) or any(count % _STEP for count in counts):
+        if known is None or not may_join(counts[0], heads) or any(count % _STEP for count in counts):
             return None
         *parts, gate, value = rows_of((known[0].weight, known[0].bias), *counts)
         with sharing_inputs(len(counts)):

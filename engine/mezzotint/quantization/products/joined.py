@@ -9,12 +9,21 @@ from torch import Tensor
 from mezzotint.dispatch.library import Arguments
 from mezzotint.quantization.linear import GatedWeight, Heads, JoinedWeight, QuantizedWeight
 
-COLUMNS = 64  # of which the outputs of each layer are a multiple
+_COLUMNS = 64  # of which the outputs of each layer are a multiple: of narrow tiles
+# Otherwise narrow tiles cost more than the launches that they save, by the kernels' own model of costs.
+_WIDE_COLUMNS, _MOST_NARROW = 128, 384
 HEAD_SIZES = (64, 128)
 _NORM, _ROTATE = 1, 2  # MztLinearPart.flags of kernels/csrc/api.h
 
 
 Layer = tuple[QuantizedWeight, Tensor | None]  # and its bias
+
+
+def may_join(columns: int, heads: Heads | None = None) -> bool:
+    """Whether a layer with so many outputs is worth joining with others."""
+    if columns % (_COLUMNS if heads is None else max(_COLUMNS, heads.size)):
+        return False
+    return columns % _WIDE_COLUMNS == 0 or columns <= _MOST_NARROW
 
 
 def joined_weight(layers: Sequence[Layer], heads: Heads | None = None) -> JoinedWeight:

@@ -76,43 +76,34 @@ def family(request):
 
 
 def computed(family, network, *, joined=True):
-    """The output, the numbers of parts of each product of several layers, and all products."""
+    """The output, the numbers of parts of each product of several layers, all products, and what share they have."""
     library = FakeProducts()
     session = fake_product_backends(library).session("cpu", "bfloat16", [network], lambda *_: None)
     apart = nullcontext() if joined else patch.object(Fusion, "joining", lambda *_: nullcontext())
-    with apart, session.multiplying():
+    with apart, session.multiplying(), counting_share(network, session) as share:
         out = output_of(family, network)
     assert session.fallbacks == ()
     products = library.multiplied[SELF_TEST:]
-    return out, [each.part_count for each in products if each.part_count and not each.activation], products
+    return out, [each.part_count for each in products if each.part_count and not each.activation], products, share
 
 
 def test_it_is_the_same_as_apart_to_the_bit(family):
     network = quantized(NETWORKS[family][0]())
-    out, joined, products = computed(family, network)
-    plain, none, more = computed(family, network, joined=False)
+    out, joined, products, share = computed(family, network)
+    plain, none, more, before = computed(family, network, joined=False)
     assert out.equal(plain)
     assert (joined, none) == ([3] * NETWORKS[family][1], [])
     assert len(products) == len(more) - 2 * len(joined)
+    assert (share.total, share.integers, before.joined) == (before.total, before.integers, 0)
+    assert 100 * share.part(share.joined) >= NETWORKS[family][2]
     assert not any("forward" in vars(module) for module in network.modules())
-
-
-def test_the_share_of_operations_in_joined_products_is_counted(family):
-    network = quantized(NETWORKS[family][0]())
-    session = fake_product_backends(FakeProducts()).session("cpu", "bfloat16", [network], lambda *_: None)
-    with session.multiplying(), counting_share(network, session) as share:
-        output_of(family, network)
-    assert (100 * share.part(share.integers) >= 95, 100 * share.part(share.joined) >= NETWORKS[family][2]) == (
-        True,
-        True,
-    )
 
 
 def test_norms_of_heads_are_in_the_product():
     network, exact = (quantized(sd3(qk_norm="rms_norm"), dtype) for dtype in (torch.bfloat16, torch.float32))
     wanted = output_of("sd3", exact)
     with patch("diffusers.models.normalization.RMSNorm.forward", side_effect=AssertionError("a norm by itself")):
-        out, joined, products = computed("sd3", network)
+        out, joined, products, _ = computed("sd3", network)
     plain = computed("sd3", network, joined=False)[0]
     assert [part.flags for each in products if each.part_count for part in each.parts] == [1, 1, 0] * len(joined)
     assert relative(out, wanted) < 1.3 * relative(plain, wanted)
@@ -122,7 +113,7 @@ def test_beside_a_lora_the_others_are_joined():
     network = quantized(pixart())
     layer = network.transformer_blocks[1].attn1.to_k
     layer.branches = (Branch(down=seeded(16, 64).bfloat16() / 8, up=seeded(64, 16, seed=1).bfloat16() / 4),)
-    out, joined, _ = computed("pixart", network)
+    out, joined, *_ = computed("pixart", network)
     assert joined == [3, 2]
     assert out.equal(computed("pixart", network, joined=False)[0])
 
@@ -140,7 +131,7 @@ def test_keys_and_values_of_words_are_one_product_of_which_the_cache_keeps_both(
     for block in network.transformer_blocks:
         for layer in (block.attn2.to_k, block.attn2.to_v):
             layer.format = replace(layer.format, dynamic=True)
-    out, joined, _ = computed("pixart", network)
+    out, joined, *_ = computed("pixart", network)
     assert joined == [3, 2] * 2
     assert out.equal(computed("pixart", network, joined=False)[0])
     library, given = FakeProducts(), arguments_of("pixart", network)

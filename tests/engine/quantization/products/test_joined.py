@@ -9,6 +9,7 @@ from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.fusion.around import Around, Norm
 from mezzotint.quantization.linear import Heads, JoinedWeight, linear
 from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.joined import joined_weight, may_join
 from mezzotint.quantization.random_weights import random_quantized_weight
 
 SIZES = (128, 256, 128)
@@ -50,3 +51,31 @@ def test_queries_keys_and_values_of_a_normalized_input(library):
         )
         wanted[number] = torch.view_as_real(pairs).flatten(-3)
     assert all(relative(*pair) < 5e-3 for pair in zip(found, wanted, strict=True))
+
+
+@pytest.mark.requires_command("g++", "sudo apt-get install g++")
+@pytest.mark.parametrize("library", [FakeProducts, EmulatedProducts])
+def test_without_norms_and_rotations_it_is_that_of_each_layer_to_the_bit(library):
+    parts = [
+        random_quantized_weight(Int8(dynamic=True, group=16), (size, 80), torch.Generator().manual_seed(size))
+        for size in (64, 192, 320)
+    ]
+    layers = list(zip(parts, (seeded(64).half(), None, seeded(320).half()), strict=True))
+    x, kernels = seeded(1, 70, 80).half(), CompiledLinear(library())
+    with torch.inference_mode():
+        found = kernels(x, joined_weight(layers)).split([64, 192, 320], dim=-1)
+        assert all(one.equal(kernels(x, *layer)) for one, layer in zip(found, layers, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("columns", "joined"),
+    [(320, True), (640, True), (1152, True), (2432, True), (2240, False), (448, False), (96, False)],
+)
+def test_narrow_tiles_are_for_narrow_layers(columns, joined):
+    """Of SD 1.5 (320), SDXL, PixArt, Stable Diffusion 3.5 Large, and Sana (2240)."""
+    assert may_join(columns) is joined
+
+
+def test_a_layer_has_whole_heads():
+    heads = Heads(size=128, parts=(True, True, False), norms=(None, None, None), epsilon=1e-6)
+    assert (may_join(320, heads), may_join(384, heads)) == (False, True)
