@@ -190,6 +190,16 @@ def _create_speed(stage: Stage) -> QWidget:
     return stage.window
 
 
+def _create_control(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    controls = stage.window.create_page.sections.controls
+    controls.add([_first_path(stage)])
+    controls.use_model(0, "/models/controlnet/canny-sdxl.safetensors")
+    stage.program.create.chosen.change(count=1)
+    _show_section(stage, "control")
+    return stage.window
+
+
 def _edit(stage: Stage) -> QWidget:
     stage.page(CREATE)
     create, before = stage.program.create, stage.saved
@@ -431,6 +441,7 @@ SCENES = {
     "create": Scene(bring=_create, kept="dark"),
     "create-settings": Scene(bring=_create_settings),
     "create-speed": Scene(bring=_create_speed),
+    "create-control": Scene(bring=_create_control),
     "edit": Scene(bring=_edit),
     "gallery": Scene(bring=_gallery, kept="light"),
     "models": Scene(bring=_models, kept="light"),

@@ -31,6 +31,7 @@ from mezzotint.protocol import (
     Progress,
 )
 from mezzotint_app.processes.service import Failure
+from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import LoadedImage
@@ -187,6 +188,7 @@ class Windows:
         create.chosen.change(
             loras=(LoraChoice(path=f"/loras/{HOSTILE}.safetensors"),), embeddings=("/words/hare.pt",),
             refiner="refiner", second_pass=True, steps=12, vae_tile=512, sampler="heun",
+            controls=(ControlChoice(image=f"/images/{HOSTILE}", model=f"/nets/{HOSTILE}.safetensors"),),
         )  # fmt: skip
         self.program.images.set_image(f"/images/{HOSTILE}")
         self.program.images._loaded(LoadedImage(image=pixels(), width=400, height=300))

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from mezzotint.control_protocol import CONTROL_TYPES
 from mezzotint.protocol import SCHEMES, ImageInput, Inpaint
 from mezzotint_app.settings import Settings
+from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.request import Form
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, go_together, schedules_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
@@ -22,6 +24,17 @@ def optional(strategy):
 
 LORAS = st.builds(LoraChoice, path=NAMES, weight=st.floats(-3, 3).map(lambda value: round(value, 3)), on=st.booleans())
 
+CONTROLS = st.builds(
+    ControlChoice,
+    image=NAMES,
+    model=NAMES,
+    weight=st.floats(0, 2).map(lambda value: round(value, 3)),
+    end=FRACTIONS,
+    type=optional(st.sampled_from(CONTROL_TYPES)),
+    preprocess=st.sampled_from(["none", "canny", "gray", "tile"]),
+    on=st.booleans(),
+)
+
 SETTINGS = st.builds(
     CreateSettings,
     count=st.integers(1, 9),
@@ -37,6 +50,7 @@ SETTINGS = st.builds(
     second_upscaler=optional(st.sampled_from(["nearest", "bilinear", "bicubic", "lanczos"])),
     refine_with=optional(NAMES),
     loras=st.lists(LORAS, max_size=3).map(tuple),
+    controls=st.lists(CONTROLS, max_size=2).map(tuple),
     embeddings=st.lists(NAMES, max_size=2).map(tuple),
     quantization=optional(QUANTIZATIONS),
     text_quantization=optional(QUANTIZATIONS),

@@ -1002,10 +1002,211 @@
     </message>
 </context>
 <context>
+    <name>Control</name>
+    <message>
+        <source>Anime line art</source>
+        <translation>Anime-Strichzeichnung</translation>
+    </message>
+    <message>
+        <source>Blur it</source>
+        <translation>Weichzeichnen</translation>
+    </message>
+    <message>
+        <source>Depth</source>
+        <translation>Tiefe</translation>
+    </message>
+    <message>
+        <source>Edges (Canny)</source>
+        <translation>Kanten (Canny)</translation>
+    </message>
+    <message>
+        <source>Edges (TED)</source>
+        <translation>Kanten (TED)</translation>
+    </message>
+    <message>
+        <source>Find its edges</source>
+        <translation>Kanten suchen</translation>
+    </message>
+    <message>
+        <source>Inpainting</source>
+        <translation>Inpainting</translation>
+    </message>
+    <message>
+        <source>Line art</source>
+        <translation>Strichzeichnung</translation>
+    </message>
+    <message>
+        <source>Make it grey</source>
+        <translation>In Grau umwandeln</translation>
+    </message>
+    <message>
+        <source>Pose</source>
+        <translation>Pose</translation>
+    </message>
+    <message>
+        <source>Repainting</source>
+        <translation>Übermalen</translation>
+    </message>
+    <message>
+        <source>Scribble</source>
+        <translation>Kritzelei</translation>
+    </message>
+    <message>
+        <source>Segments</source>
+        <translation>Segmente</translation>
+    </message>
+    <message>
+        <source>Soft edges (HED)</source>
+        <translation>Weiche Kanten (HED)</translation>
+    </message>
+    <message>
+        <source>Soft edges (PiDi)</source>
+        <translation>Weiche Kanten (PiDi)</translation>
+    </message>
+    <message>
+        <source>Straight lines</source>
+        <translation>Gerade Linien</translation>
+    </message>
+    <message>
+        <source>Surface normals</source>
+        <translation>Oberflächennormalen</translation>
+    </message>
+    <message>
+        <source>Tile</source>
+        <translation>Kachel</translation>
+    </message>
+    <message>
+        <source>Use as it is</source>
+        <translation>Unverändert verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>ControlList</name>
+    <message>
+        <source>Add control image</source>
+        <translation>Kontrollbild hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add control image…</source>
+        <translation>Kontrollbild hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Choose a ControlNet</source>
+        <translation>ControlNet wählen</translation>
+    </message>
+    <message>
+        <source>Choose control images</source>
+        <translation>Kontrollbilder wählen</translation>
+    </message>
+    <message>
+        <source>Choose images, or drop them here</source>
+        <translation>Bilder wählen oder hier ablegen</translation>
+    </message>
+</context>
+<context>
+    <name>ControlRow</name>
+    <message>
+        <source>As the ControlNet does</source>
+        <translation>Wie vom ControlNet vorgegeben</translation>
+    </message>
+    <message>
+        <source>Choose ControlNet for {name}</source>
+        <translation>ControlNet für {name} wählen</translation>
+    </message>
+    <message>
+        <source>Choose the ControlNet&apos;s safetensors file, or drop it on the list</source>
+        <translation>Die safetensors-Datei des ControlNets wählen oder auf der Liste ablegen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen…</translation>
+    </message>
+    <message>
+        <source>ControlNet</source>
+        <translation>ControlNet</translation>
+    </message>
+    <message>
+        <source>How strongly the control image is followed</source>
+        <translation>Wie stark dem Kontrollbild gefolgt wird</translation>
+    </message>
+    <message>
+        <source>How {name} is prepared</source>
+        <translation>Vorbereitung von {name}</translation>
+    </message>
+    <message>
+        <source>None yet</source>
+        <translation>Noch keines</translation>
+    </message>
+    <message>
+        <source>Prepare</source>
+        <translation>Vorbereiten</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove {name}</source>
+        <translation>{name} entfernen</translation>
+    </message>
+    <message>
+        <source>Shows</source>
+        <translation>Zeigt</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Steps of {name}, end</source>
+        <translation>Schritte von {name}, Ende</translation>
+    </message>
+    <message>
+        <source>Steps of {name}, start</source>
+        <translation>Schritte von {name}, Anfang</translation>
+    </message>
+    <message>
+        <source>The part of the steps in which the control image is followed</source>
+        <translation>Der Teil der Schritte, in dem dem Kontrollbild gefolgt wird</translation>
+    </message>
+    <message>
+        <source>Use control image {name}</source>
+        <translation>Kontrollbild {name} verwenden</translation>
+    </message>
+    <message>
+        <source>Weight</source>
+        <translation>Gewicht</translation>
+    </message>
+    <message>
+        <source>Weight of {name}</source>
+        <translation>Gewicht von {name}</translation>
+    </message>
+    <message>
+        <source>Weight of {name}, slider</source>
+        <translation>Gewicht von {name}, Regler</translation>
+    </message>
+    <message>
+        <source>What is made of the image first</source>
+        <translation>Was zuerst aus dem Bild gemacht wird</translation>
+    </message>
+    <message>
+        <source>What the image shows; a union ControlNet must know it</source>
+        <translation>Was das Bild zeigt; ein Union-ControlNet muss es wissen</translation>
+    </message>
+    <message>
+        <source>What {name} shows</source>
+        <translation>Was {name} zeigt</translation>
+    </message>
+</context>
+<context>
     <name>Create</name>
     <message>
         <source>A LoRA&apos;s weight must be from {least} to {most}.</source>
         <translation>Das Gewicht einer LoRA muss zwischen {least} und {most} liegen.</translation>
+    </message>
+    <message>
+        <source>Choose a ControlNet for {name}.</source>
+        <translation>Wählen Sie ein ControlNet für {name}.</translation>
     </message>
     <message>
         <source>Lanczos works on pixels. Choose pixels, or another method.</source>
@@ -1048,16 +1249,16 @@
         <translation>Dieses Modell unterstützt kein Clip-Skip. Auf 0 setzen.</translation>
     </message>
     <message>
+        <source>This model does not support control images. Switch them off.</source>
+        <translation>Dieses Modell unterstützt keine Kontrollbilder. Schalten Sie sie aus.</translation>
+    </message>
+    <message>
         <source>This model does not support embeddings. Remove them.</source>
         <translation>Dieses Modell unterstützt keine Embeddings. Bitte entfernen.</translation>
     </message>
     <message>
         <source>Write a prompt first.</source>
         <translation>Zuerst einen Prompt schreiben.</translation>
-    </message>
-    <message>
-        <source>control images</source>
-        <translation>Kontrollbilder</translation>
     </message>
     <message>
         <source>guidance</source>
@@ -1114,6 +1315,10 @@
     <message>
         <source>{count} characters are too many: the limit is {most}.</source>
         <translation>{count} Zeichen sind zu viele: höchstens {most}.</translation>
+    </message>
+    <message>
+        <source>{count} control images are too many: the limit is {most}.</source>
+        <translation>{count} Kontrollbilder sind zu viele: höchstens {most} sind möglich.</translation>
     </message>
     <message>
         <source>{count} reference images are too many: {name} takes at most {most}.</source>
@@ -1526,6 +1731,14 @@
         <translation>Embeddings hinzufügen…</translation>
     </message>
     <message>
+        <source>Control</source>
+        <translation>Kontrolle</translation>
+    </message>
+    <message>
+        <source>Control images</source>
+        <translation>Kontrollbilder</translation>
+    </message>
+    <message>
         <source>Edit or combine images by an instruction</source>
         <translation>Bilder nach Anweisung bearbeiten oder kombinieren</translation>
     </message>
@@ -1544,6 +1757,10 @@
     <message>
         <source>Images</source>
         <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Images whose layout is followed, by a ControlNet</source>
+        <translation>Bilder, deren Aufbau ein ControlNet folgt</translation>
     </message>
     <message>
         <source>Init image</source>
@@ -1829,6 +2046,10 @@
 </context>
 <context>
     <name>Differences</name>
+    <message>
+        <source>Control images</source>
+        <translation>Kontrollbilder</translation>
+    </message>
     <message>
         <source>Embeddings</source>
         <translation>Embeddings</translation>

@@ -7,7 +7,18 @@ import pytest
 from mezzotint.images.own_record import MAX_RECORD, metadata_of_record
 from mezzotint.images.record import ImageRecord, record_to_json
 from mezzotint.images.untrusted import UnreadableError
-from mezzotint.protocol import Cascade, FileUsed, ImageInput, LoraRef, LoraUsed, ModelRef, Output, Stage
+from mezzotint.protocol import (
+    Cascade,
+    ControlRef,
+    ControlUsed,
+    FileUsed,
+    ImageInput,
+    LoraRef,
+    LoraUsed,
+    ModelRef,
+    Output,
+    Stage,
+)
 
 MakeRecord = Callable[..., ImageRecord]
 
@@ -91,3 +102,16 @@ def test_loras_are_told_with_their_weights(make_record: MakeRecord) -> None:
     found = metadata_of_record(record_to_json(replace(record, stages=(stage, stage))))
     assert found.other["loras"] == "ink.safetensors:0.8, ink.safetensors:-1"
     assert "loras" not in metadata_of_record(record_to_json(record)).other
+
+
+def test_control_images_are_told_and_never_on_another_computer(make_record: MakeRecord) -> None:
+    record = make_record()
+    file = FileUsed(path="C:\\nets\\canny.safetensors", sha256="0" * 64, bytes=1)
+    used = ControlUsed(file=file, image=file, weight=0.8, start=0.0, end=1.0, type="canny", preprocess="none")
+    stage = replace(record.stages[0], controls=(used, used))
+    found = metadata_of_record(record_to_json(replace(record, stages=(stage, stage))))
+    assert found.other["controls"] == "canny.safetensors:0.8"
+    for names in ({"image": "//evil/a.png", "model": "m"}, {"image": "a.png", "model": "\\\\evil\\m"}):
+        request = replace(record.request, controls=(ControlRef(**names),))
+        with pytest.raises(UnreadableError, match="names a file on another computer"):
+            metadata_of_record(record_to_json(replace(record, request=request)))

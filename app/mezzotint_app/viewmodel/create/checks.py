@@ -5,15 +5,18 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
+from mezzotint.control_protocol import MAX_CONTROLS
 from mezzotint.option import declared
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import HIRES_SCALE, MAX_COUNT, MAX_SEED
 from mezzotint.sampling_protocol import Sampling
 from mezzotint.values.basic import Integer, Number
 from mezzotint_app.amounts import number_text
+from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
+from mezzotint_app.viewmodel.dropped.described_request import file_name
 from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
@@ -66,6 +69,7 @@ def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
     yield from _sampling(checked)
     yield from _cascade(checked)
     yield from _loras(checked)
+    yield from _controls(checked)
 
 
 def _words(checked: Checked) -> Iterator[tuple[str, str]]:
@@ -105,6 +109,19 @@ def _model(checked: Checked) -> Iterator[tuple[str, str]]:
         )
     elif checked.model_problem:
         yield "model", checked.model_problem
+
+
+def _controls(checked: Checked) -> Iterator[tuple[str, str]]:
+    used = controls_in_use(checked.settings.controls)
+    if used and not honours_clip_skip(checked.info):
+        yield "controls", translate("Create", "This model does not support control images. Switch them off.")
+    if len(used) > MAX_CONTROLS:
+        message = translate("Create", "{count} control images are too many: the limit is {most}.")
+        yield "controls", message.format(count=len(used), most=MAX_CONTROLS)
+    waiting = next((one for one in used if not one.model), None)
+    if waiting is not None:
+        message = translate("Create", "Choose a ControlNet for {name}.")
+        yield "controls", message.format(name=file_name(waiting.image))
 
 
 def _references(checked: Checked) -> Iterator[tuple[str, str]]:

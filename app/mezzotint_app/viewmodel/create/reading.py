@@ -10,6 +10,7 @@ from mezzotint.option import declared
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
 from mezzotint.sampling_protocol import shared_with_refiner
+from mezzotint_app.viewmodel.create.controls import controls_of
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 
@@ -37,6 +38,7 @@ def read_request(request: GenerateRequest) -> ReadSettings:
         _of_stage(first),
         count=request.count,
         loras=tuple(LoraChoice(path=one.path, weight=one.weight, sha256=one.sha256) for one in request.loras),
+        controls=controls_of(request.controls),
         embeddings=request.embeddings,
         quantization=_unless_auto(request.quantization),
         text_quantization=_unless_auto(request.text_quantization),

@@ -16,6 +16,7 @@ from mezzotint.protocol import (
 from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINE_SCALE, REFINE_STEPS, REFINER_AT
 from mezzotint.sampling_protocol import sampling_of, shared_with_refiner
 from mezzotint_app.settings import Settings
+from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.sampler_choices import go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
 
@@ -57,6 +58,7 @@ def request_of(form: Form) -> GenerateRequest:
         previews=window.previews,
         embeddings=settings.embeddings,
         loras=loras_in_use(settings),
+        controls=controls_in_use(settings.controls),
         memory=window.memory,
         vram_limit_bytes=window.vram_limit_bytes,
         ram_limit_bytes=window.ram_limit_bytes,

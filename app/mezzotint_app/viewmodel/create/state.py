@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Upscaler,
 )
 from mezzotint.values.basic import Integer, Number
+from mezzotint_app.viewmodel.create.controls import ControlChoice
 
 MOST_MODELS = 400  # with stored settings
 DEFAULT_STRENGTH = 0.6  # denoising strength; keeps part of the existing image, as in the engine
@@ -51,6 +52,7 @@ class CreateSettings(Sampling):
     refine_with: str | None = None
     refine_steps: int | None = None
     loras: tuple[LoraChoice, ...] = ()
+    controls: tuple[ControlChoice, ...] = ()
     embeddings: tuple[str, ...] = ()
     quantization: Quantization | None = None
     text_quantization: Quantization | None = None

@@ -8,7 +8,16 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.option import Option, declared
-from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelDefaults, Sampling, Stage, Transition
+from mezzotint.protocol import (
+    ControlRef,
+    GenerateRequest,
+    ImageMetadata,
+    LoraRef,
+    ModelDefaults,
+    Sampling,
+    Stage,
+    Transition,
+)
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 from mezzotint_app.viewmodel.option_texts import label
@@ -47,7 +56,8 @@ def setting_texts(request: GenerateRequest, own: ModelDefaults | None = None) ->
         _row("stages", _later_stages(request), translate("Differences", "none")),
         _row("loras", _loras(request.loras), translate("Differences", "none")),
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
-        _row("images", _images(request, "init", "mask", "control"), translate("Differences", "none")),
+        _row("images", _images(request, "init", "mask"), translate("Differences", "none")),
+        _row("controls", _controls(request.controls), translate("Differences", "none")),
         _row("references", _images(request, "reference"), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
         _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
@@ -125,6 +135,7 @@ def _names() -> dict[str, str]:
         "loras": translate("Differences", "LoRAs"),
         "embeddings": translate("Differences", "Embeddings"),
         "images": translate("Differences", "Init image"),
+        "controls": translate("Differences", "Control images"),
         "references": translate("Differences", "Reference images"),
         "strength": translate("Differences", "Strength"),
         "quantization": translate("Differences", "Quantization"),
@@ -137,6 +148,11 @@ def _size(width: int | None, height: int | None) -> str | None:
 
 def _loras(loras: Sequence[LoraRef]) -> str | None:
     return ", ".join(f"{file_name(one.path)} ({number_text(one.weight)})" for one in loras) or None
+
+
+def _controls(controls: Sequence[ControlRef]) -> str | None:
+    shown = (f"{file_name(one.image)}: {file_name(one.model)} ({number_text(one.weight)})" for one in controls)
+    return ", ".join(shown) or None
 
 
 def _images(request: GenerateRequest, *roles: str) -> str | None:

@@ -5,11 +5,13 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
+from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.state import KEPT_FROM_IMAGES, loras_in_use, names_of_settings
 from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.choice_box import Choice
+from mezzotint_app.widgets.inputs.control_list import ControlList
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.lora_list import LoraList
 from mezzotint_app.widgets.inputs.path_list import PathList
@@ -26,6 +28,7 @@ _OF_FIELD = {
     "references": "references",
     "loras": "lora",
     "embeddings": "lora",
+    "controls": "control",
     "refiner": "cascade",
     "refiner_at": "cascade",
     "refine_with": "cascade",
@@ -59,6 +62,9 @@ class CreateSections(QWidget):
             self.tr("Add embeddings…"), self.tr("Textual inversion files, used by their names in the prompt")
         )
         self.embeddings.edited.connect(lambda paths: model.chosen.change(embeddings=paths))
+        self.controls = ControlList()
+        self.controls.edited.connect(lambda controls: model.chosen.change(controls=controls))
+        self._controls_field = Field(self.tr("Control images"), self.controls)
         self.memory = CreateMemory(model)
         self.speed = CreateSpeed(model)
         self._adapters = self._build_adapters()
@@ -78,6 +84,9 @@ class CreateSections(QWidget):
             "lora": CollapsibleSection(
                 self.tr("LoRA"), self.tr("Small files that add a style or a subject"), self._adapters
             ),
+            "control": CollapsibleSection(
+                self.tr("Control"), self.tr("Images whose layout is followed, by a ControlNet"), self._controls_field
+            ),
             "memory": CollapsibleSection(self.tr("Memory"), self.tr("Weight precision and memory use"), self.memory),
             "speed": CollapsibleSection(
                 self.tr("Speed"), self.tr("Less computing, at some loss of fidelity"), self.speed
@@ -91,7 +100,7 @@ class CreateSections(QWidget):
 
     def fields(self) -> dict[str, Field]:
         """The fields by the names used in problems."""
-        own = self._adapter_fields | {"references": self._references_field}
+        own = self._adapter_fields | {"references": self._references_field, "controls": self._controls_field}
         return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | self.speed.fields() | own
 
     def sections(self) -> dict[str, CollapsibleSection]:
@@ -119,9 +128,11 @@ class CreateSections(QWidget):
         conditional = [Choice(value=one.id, name=one.id) for one in model.models.conditional_refiners_for(info)]
         self.cascade.show_settings(settings, refiners, conditional)
         self.loras.show_loras(settings.loras)
+        self.controls.show_controls(settings.controls)
         self.embeddings.show_paths(settings.embeddings)
         self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
         takes = info is not None and info.references > 0
+        self._sections["control"].setVisible(honours_clip_skip(info) or bool(settings.controls))
         self._sections["references"].setVisible(takes or bool(model.references.items()))
         self._show_kept()
         self._all_own.setEnabled(model.chosen.is_set(*names_of_settings()))
@@ -192,12 +203,14 @@ class CreateSections(QWidget):
         if settings.refine_with is not None:
             stages.append(settings.refine_with)
         used, references = len(loras_in_use(settings)), len(self._model.references.items())
+        controls = len(controls_in_use(settings.controls))
         return {
             "image": self.tr("1 in use") if self._model.images.path() else "",
             "references": self.tr("{count} in use").format(count=references) if references else "",
             "sampling": self.sampling.summary(),
             "cascade": ", ".join(stages),
             "lora": self.tr("{count} in use").format(count=used) if used else "",
+            "control": self.tr("{count} in use").format(count=controls) if controls else "",
             "memory": self.memory.summary(),
             "speed": self.speed.summary(),
         }

@@ -8,6 +8,7 @@ from create_page import model_info
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mezzotint.control_protocol import MAX_CONTROLS
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest
 from mezzotint.request_protocol import MAX_PROMPT
@@ -16,6 +17,7 @@ from mezzotint.stages.setup import MAX_LORA_WEIGHT, MAX_LORAS, _check_request
 from mezzotint_app.viewmodel.create import checks as create_checks
 from mezzotint_app.viewmodel.create import sizes
 from mezzotint_app.viewmodel.create.checks import Checked, problems
+from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
@@ -92,3 +94,17 @@ def test_what_a_family_does_not_take_is_told(family):
     settings = CreateSettings(clip_skip=1, embeddings=("a",))
     told = problems(replace(CHECKED, settings=settings, info=model_info("m", family)))
     assert set(told) == (set() if family == "sdxl" else {"clip_skip", "embeddings"})
+
+
+def test_control_images_need_a_network_and_a_model_that_takes_them():
+    def told(count, family="sdxl", **fields):
+        controls = (ControlChoice(image="/a/edges.png", model="m.safetensors", **fields),) * count
+        checked = replace(CHECKED, settings=CreateSettings(controls=controls), info=model_info("m", family))
+        return problems(checked).get("controls", "")
+
+    assert told(MAX_CONTROLS) == ""
+    assert told(MAX_CONTROLS + 1).startswith("9 control images are too many")
+    assert told(1, "pixart").startswith("This model does not support control images")
+    assert told(1, "pixart", on=False) == ""
+    waiting = replace(CHECKED, settings=CreateSettings(controls=(ControlChoice(image="/a/edges.png"),)))
+    assert problems(waiting)["controls"] == "Choose a ControlNet for edges.png."

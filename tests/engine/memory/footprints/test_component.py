@@ -1,10 +1,14 @@
 """Footprints of single networks."""
 
+import diffusers
 import pytest
+import torch
 from accelerate import init_empty_weights
 from small_networks import small_networks
 
 from mezzotint.memory.footprints.component import component_footprint, role_of
+from mezzotint.memory.footprints.footprint_json import component_from_json, component_to_json
+from mezzotint.memory.footprints.forward_calls import known_call
 from mezzotint.memory.footprints.weight_bytes import weight_bytes
 
 
@@ -41,3 +45,19 @@ def test_a_network_that_cannot_be_called_is_counted_and_not_traced():
     assert part.live.at(1024) == 0
     assert len(part.blocks) == 5
     assert part.role == role_of("FluxOfTomorrow") == "denoiser"
+
+
+@pytest.mark.parametrize("class_name", ["ControlNetModel", "ControlNetUnionModel"])
+def test_what_a_controlnet_gives_to_the_denoiser_is_counted(class_name):
+    settings = {"block_out_channels": (32, 64, 64), "layers_per_block": 1, "attention_head_dim": 1}
+    settings |= {"down_block_types": ("CrossAttnDownBlock2D", "DownBlock2D", "DownBlock2D"), "cross_attention_dim": 8}
+    if class_name == "ControlNetUnionModel":
+        settings |= {"num_trans_channel": 32, "num_proj_channel": 32, "addition_time_embed_dim": 8}
+    network = getattr(diffusers, class_name)(**settings, conditioning_embedding_out_channels=(16, 32)).eval()
+    with torch.no_grad():
+        down, mid = known_call(class_name, network, 16, 1, 7)
+    part = component_footprint(network, name="controlnet", class_name=class_name, tokens=7)
+    assert part.role == "control"
+    assert part.given == sum(tensor.numel() for tensor in (*down, mid)) / 16**2
+    assert component_from_json(component_to_json(part)).given == part.given
+    assert part.live.at(256) > 2 * 256 * part.given

@@ -49,3 +49,25 @@ def test_a_stage_in_tiles_takes_the_memory_of_one_and_the_time_of_all():
 @pytest.mark.parametrize(("ram", "expected"), [(64, "sequential"), (16, "batched")])
 def test_a_model_made_for_turns_has_them_unless_its_weights_would_come_from_disk_twice(ram, expected):
     assert plan(task_of((shipped("qwen-image"),)), ordinary_machine(8 * GB, ram * GB)).guidance == expected
+
+
+def test_a_controlnet_runs_before_each_call_of_the_denoiser():
+    model = shipped("starter-xl")
+    net = replace(model.denoiser, name="controlnet", role="control", given=400.0, shared="")
+    controlled = replace(model, components=(*model.components, net))
+
+    def of(each, dtype="bfloat16"):
+        return plan(task_of((each,), dtype=dtype), ordinary_machine(8 * GB, 16 * GB))
+
+    alone, both = of(model), of(controlled)
+    part = next(part for part in both.components if part.name == "controlnet")
+    assert "stage 1" in part.phases
+    assert both.phases[1].weights_bytes - alone.phases[1].weights_bytes == part.device_bytes > 0
+    assert both.phases[1].seconds == pytest.approx(2 * alone.phases[1].seconds, rel=0.05)
+    positions = model.width * model.height // model.vae_factor**2
+    given, images = 2 * 2 * 400 * positions, 2 * 3 * model.width * model.height  # numbers, for both guidance halves
+    text = 2 * net.kept_text * model.text_tokens
+    added = both.phases[1].activation_bytes - alone.phases[1].activation_bytes
+    assert added == pytest.approx(2 * (given + images + text), rel=0.01)
+    assert both.phases[2].activation_bytes == alone.phases[2].activation_bytes
+    assert of(controlled, "float32").phases[1].activation_bytes > both.phases[1].activation_bytes

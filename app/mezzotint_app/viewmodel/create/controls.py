@@ -1,0 +1,82 @@
+"""The control images of the Create page."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint.control_protocol import ControlRef, ControlType, Preprocess
+
+translate = QCoreApplication.translate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlChoice:
+    """A control image in the list; a disabled one keeps its position and settings."""
+
+    image: str
+    model: str = ""  # empty: not chosen yet
+    weight: float = 1.0
+    start: float = 0.0
+    end: float = 1.0
+    type: ControlType | None = None
+    preprocess: Preprocess = "none"
+    on: bool = True
+    sha256: str | None = None  # of the ControlNet, if from an image's metadata
+    image_sha256: str | None = None
+
+
+_SHARED = ("image", "model", "weight", "start", "end", "type", "preprocess", "sha256", "image_sha256")
+
+
+def controls_in_use(controls: Iterable[ControlChoice]) -> tuple[ControlRef, ...]:
+    """Return the enabled control images as in a request."""
+    return tuple(ControlRef(**{name: getattr(one, name) for name in _SHARED}) for one in controls if one.on)
+
+
+def controls_of(controls: Iterable[ControlRef]) -> tuple[ControlChoice, ...]:
+    """Return the control images of a request."""
+    return tuple(ControlChoice(**{name: getattr(one, name) for name in _SHARED}) for one in controls)
+
+
+def with_images(controls: tuple[ControlChoice, ...], images: Iterable[str]) -> tuple[ControlChoice, ...]:
+    """Return the list with images added, for the same ControlNet as the last one."""
+    model = controls[-1].model if controls else ""
+    return (*controls, *(ControlChoice(image=image, model=model) for image in dict.fromkeys(images)))
+
+
+def with_model(controls: tuple[ControlChoice, ...], place: int, model: str) -> tuple[ControlChoice, ...]:
+    """Return the list with another ControlNet for one image."""
+    changed = replace(controls[place], model=model, sha256=None)
+    return (*controls[:place], changed, *controls[place + 1 :])
+
+
+def type_names() -> dict[ControlType, str]:
+    """What a control image may show, in words."""
+    return {
+        "canny": translate("Control", "Edges (Canny)"),
+        "depth": translate("Control", "Depth"),
+        "openpose": translate("Control", "Pose"),
+        "scribble": translate("Control", "Scribble"),
+        "lineart": translate("Control", "Line art"),
+        "anime_lineart": translate("Control", "Anime line art"),
+        "hed": translate("Control", "Soft edges (HED)"),
+        "pidi": translate("Control", "Soft edges (PiDi)"),
+        "ted": translate("Control", "Edges (TED)"),
+        "mlsd": translate("Control", "Straight lines"),
+        "normal": translate("Control", "Surface normals"),
+        "segment": translate("Control", "Segments"),
+        "tile": translate("Control", "Tile"),
+        "inpaint": translate("Control", "Inpainting"),
+        "repaint": translate("Control", "Repainting"),
+    }
+
+
+def preprocess_names() -> dict[Preprocess, str]:
+    """What is made of an image first, in words."""
+    return {
+        "none": translate("Control", "Use as it is"),
+        "canny": translate("Control", "Find its edges"),
+        "gray": translate("Control", "Make it grey"),
+        "tile": translate("Control", "Blur it"),
+    }

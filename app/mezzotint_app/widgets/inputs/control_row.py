@@ -1,0 +1,138 @@
+"""A control image with its ControlNet and settings."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QFormLayout, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from mezzotint.control_protocol import MAX_CONTROL_WEIGHT
+from mezzotint_app.viewmodel.create.controls import ControlChoice, preprocess_names, type_names
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
+from mezzotint_app.widgets.inputs.form_rows import align_names
+from mezzotint_app.widgets.inputs.interval_spin import IntervalSpin
+from mezzotint_app.widgets.inputs.path_row import file_name
+from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
+from mezzotint_app.widgets.labels import ElidedLabel
+
+_STEP = 0.05
+
+
+class ControlRow(QFrame):
+    """Emits `edited` with the values that the user changed, by name."""
+
+    edited = Signal(dict)
+    model_wanted = Signal()
+    removed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._name = ""
+        self._on = QCheckBox()
+        self._on.setMinimumWidth(40)
+        self._on.clicked.connect(lambda on: self.edited.emit({"on": on}))
+        self._remove = icon_button("remove", self.tr("Remove"))
+        self._remove.clicked.connect(self.removed)
+        self._model = ElidedLabel()
+        self._choose = QPushButton(self.tr("Choose…"))
+        self._choose.setToolTip(self.tr("Choose the ControlNet's safetensors file, or drop it on the list"))
+        self._choose.clicked.connect(self.model_wanted)
+        self._weight = SliderSpin(
+            self.tr("Weight"),
+            self.tr("How strongly the control image is followed"),
+            low=0.0,
+            high=MAX_CONTROL_WEIGHT,
+            step=_STEP,
+            decimals=2,
+        )
+        self._weight.edited.connect(lambda weight: self.edited.emit({"weight": weight}))
+        self._interval = IntervalSpin(
+            self.tr("Steps"), self.tr("The part of the steps in which the control image is followed"), step=_STEP
+        )
+        self._interval.edited.connect(lambda ends: self.edited.emit({"start": ends[0], "end": ends[1]}))
+        self._type = ChoiceBox(self.tr("Shows"), self.tr("What the image shows; a union ControlNet must know it"))
+        self._type.chosen.connect(lambda value: self.edited.emit({"type": value}))
+        self._preprocess = ChoiceBox(self.tr("Prepare"), self.tr("What is made of the image first"))
+        self._preprocess.chosen.connect(lambda value: self.edited.emit({"preprocess": value}))
+        self._build()
+
+    def show_control(self, control: ControlChoice) -> None:
+        """Show a control image."""
+        self._name = file_name(control.image)
+        self._on.setChecked(control.on)
+        self._on.setAccessibleName(self.tr("Use control image {name}").format(name=self._name))
+        self._on.setToolTip(plain_tooltip(control.image))
+        self._remove.setAccessibleName(self.tr("Remove {name}").format(name=self._name))
+        self._model.setText(file_name(control.model) if control.model else self.tr("None yet"))
+        self._model.setToolTip(plain_tooltip(control.model))
+        self._choose.setAccessibleName(self.tr("Choose ControlNet for {name}").format(name=self._name))
+        self._weight.show_value(control.weight)
+        self._interval.show_value((control.start, control.end))
+        shown = [Choice(value=None, name=self.tr("As the ControlNet does"))]
+        self._type.show_choices(
+            [*shown, *(Choice(value=value, name=name) for value, name in type_names().items())], control.type
+        )
+        ways = [Choice(value=value, name=name) for value, name in preprocess_names().items()]
+        self._preprocess.show_choices(ways, control.preprocess)
+        self._name_parts()
+        self._body.setEnabled(control.on)
+        self._elide()
+
+    def parts(self) -> dict[str, QWidget]:
+        """The controls by name."""
+        return {
+            "on": self._on,
+            "remove": self._remove,
+            "choose": self._choose,
+            "weight": self._weight,
+            "interval": self._interval,
+            "type": self._type,
+            "preprocess": self._preprocess,
+        }
+
+    def resizeEvent(self, event: object) -> None:  # noqa: N802, ARG002
+        """Elide the name to fit."""
+        self._elide()
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(0)
+        head.addWidget(self._on, 1)
+        head.addWidget(self._remove)
+        model = QHBoxLayout()
+        model.setSpacing(8)
+        model.addWidget(self._model, 1)
+        model.addWidget(self._choose)
+        self._body = QWidget()
+        form = QFormLayout(self._body)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        form.addRow(self.tr("ControlNet"), model)
+        form.addRow(self.tr("Weight"), self._weight)
+        form.addRow(self.tr("Steps"), self._interval)
+        form.addRow(self.tr("Shows"), self._type)
+        form.addRow(self.tr("Prepare"), self._preprocess)
+        align_names(form)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 8)
+        layout.setSpacing(4)
+        layout.addLayout(head)
+        layout.addWidget(self._body)
+
+    def _name_parts(self) -> None:
+        """Name the controls after the image, so that those of several rows differ."""
+        said = {
+            self._weight.spin(): self.tr("Weight of {name}"),
+            self._weight.slider(): self.tr("Weight of {name}, slider"),
+            self._interval.start: self.tr("Steps of {name}, start"),
+            self._interval.end: self.tr("Steps of {name}, end"),
+            self._type: self.tr("What {name} shows"),
+            self._preprocess: self.tr("How {name} is prepared"),
+        }
+        for part, text in said.items():
+            part.setAccessibleName(text.format(name=self._name))
+
+    def _elide(self) -> None:
+        room = max(self._on.width() - 36, 0)
+        shown = self.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideMiddle, room) if room else self._name
+        self._on.setText(shown.replace("&", "&&"))  # escaped, as an ampersand would define a shortcut

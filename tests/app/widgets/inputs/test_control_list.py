@@ -1,0 +1,83 @@
+"""The list of control images: what is done there is what is asked for."""
+
+import pytest
+from create_page import clicked, kit_of, page_of, typed
+from PySide6.QtCore import QMimeData, QUrl
+
+from mezzotint_app.viewmodel.create.controls import ControlChoice
+from mezzotint_app.viewmodel.dropped.data import drop_data
+
+
+@pytest.fixture
+def kit(tmp_path, qapp):
+    yield from kit_of(tmp_path)
+
+
+@pytest.fixture
+def page(kit, qtbot):
+    return page_of(kit, qtbot)
+
+
+def dropped(*paths):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(path) for path in paths])
+    return drop_data(data)
+
+
+def test_images_are_added_set_and_taken_out(kit, page):
+    controls = page.sections.controls
+    controls.add(["/edges.png"])
+    page.show_model()
+    assert "Choose a ControlNet for edges.png." in kit.create.problems().values()
+    controls.use_model(0, "/canny.safetensors")
+    parts = controls.rows()[0].parts()
+    typed(parts["weight"].spin(), "0.8")
+    typed(parts["interval"].end, "0.6")
+    parts["type"].choose("canny")
+    parts["preprocess"].choose("canny")
+    expected = ControlChoice(
+        image="/edges.png", model="/canny.safetensors", weight=0.8, end=0.6, type="canny", preprocess="canny"
+    )
+    assert kit.create.chosen.settings().controls == (expected,)
+    assert kit.create.problems() == {}
+    page.show_model()
+    assert page.sections.sections()["control"].head().summary() == "1 in use"
+    clicked(parts["on"])
+    assert kit.create.chosen.settings().controls[0].on is False
+    page.show_model()
+    clicked(controls.rows()[0].parts()["remove"])
+    assert kit.create.chosen.settings().controls == ()
+    assert controls.rows() == ()
+
+
+def test_dropped_files_are_images_and_networks_for_them(kit, page):
+    controls = page.sections.controls
+    controls.take(dropped("/net.safetensors", "/notes.txt"))
+    assert kit.create.chosen.settings().controls == ()
+    controls.take(dropped("/a.png", "/b.PNG", "/net.safetensors"))
+    controls.take(dropped("/other.safetensors"))
+    controls.take(dropped("/last.safetensors"))
+    found = [(one.image, one.model) for one in kit.create.chosen.settings().controls]
+    assert found == [("/a.png", "/net.safetensors"), ("/b.PNG", "/last.safetensors")]
+
+
+def test_files_are_chosen_in_dialogs(kit, page):
+    controls = page.sections.controls
+    dialog = controls.choose()
+    dialog.filesSelected.emit(["/a.png"])
+    dialog.close()
+    row = controls.rows()[0]
+    row.model_wanted.connect(lambda: None)
+    dialog = controls.choose_model(0)
+    dialog.fileSelected.emit("/net.safetensors")
+    dialog.close()
+    assert kit.create.chosen.settings().controls == (ControlChoice(image="/a.png", model="/net.safetensors"),)
+
+
+def test_controls_of_two_rows_have_different_names(kit, page):
+    page.sections.controls.add(["/a.png", "/b.png"])
+    named = [
+        {part.accessibleName() for name, part in row.parts().items() if name not in ("weight", "interval")}
+        for row in page.sections.controls.rows()
+    ]
+    assert not named[0] & named[1]
