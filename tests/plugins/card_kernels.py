@@ -10,7 +10,7 @@ from fake_block_scaled import FakeBlackwell
 from fake_card.state import card
 from fake_group_norm import FakeGroupNorm
 from fake_kernels import FakeKernels
-from fake_products import FakeProducts, no_bitsandbytes
+from fake_products import FakeProducts, no_bitsandbytes, pixels_of
 
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.dispatch.library import Preparation
@@ -79,19 +79,20 @@ class CardProducts(FakeProducts):
     def multiply(self, arguments, device, stream):
         a, launch, item = arguments, Launch("multiply", device, stream), _ITEM[arguments.dtype]
         n, depth = a.out_columns, a.in_columns
-        launch.rows(a.x, (a.rows,), (a.x_stride,), depth * a.x_bits // 8)
+        x_rows, taps = (pixels_of(a)[0], 9) if a.image_height else (a.rows, 1)
+        launch.rows(a.x, (x_rows,), (a.x_stride,), depth * a.x_bits // 8)
         if a.weight_group_scales:
             groups = depth // 64
             launch.touch(a.x_group_scales, (groups, a.rows), (4 * a.x_group_scales_stride, 4), 4)
             launch.touch(a.weight_group_scales, (groups, n), (2 * a.weight_group_scales_stride, 2), 2)
         else:
-            launch.touch(a.x_scales, (a.rows,), (4,), 4)
+            launch.touch(a.x_scales, (x_rows,), (4,), 4)
         if a.workspace_bytes:
             launch.rows(a.workspace, (1,), (0,), a.workspace_bytes, writes=True)
         if a.part_count:
             _touch_parts(launch, a, item)
         else:
-            launch.rows(a.weight, (n,), (a.weight_stride,), depth * a.weight_bits // 8)
+            launch.rows(a.weight, (n,), (a.weight_stride,), taps * depth * a.weight_bits // 8)
         if not (a.part_count or a.weight_group_scales):
             launch.touch(a.weight_scales, (n,), (4,), 4)
         if a.weight_bits < a.x_bits and not a.part_count:

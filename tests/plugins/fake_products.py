@@ -127,20 +127,11 @@ class FakeProducts:
         return (x.double() @ weight.double().T).float() * scales[0] * scales[1].T
 
     def _multiply(self, a):
-        depth, n = a.in_columns, a.out_columns
+        n = a.out_columns
         if a.part_count:
             _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(self._joined(a))
             return
-        if a.floats:
-            x = _matrix(a.x, a.rows, depth, a.x_stride, FLOATS)
-            weight = _matrix(a.weight, n, depth, a.weight_stride, FLOATS)
-        elif a.x_bits == 4:
-            assert a.weight_bits == 4 and not a.group_scales
-            x = unpack(_matrix(a.x, a.rows, depth // 2, a.x_stride, torch.uint8))
-            weight = unpack(_matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8))
-        else:
-            x, weight = _matrix(a.x, a.rows, depth, a.x_stride, torch.int8), self._weight(a)
-        out = self._product(a, x, weight)
+        out = _convolved(a) if a.image_height else self._product(a, *self._sides(a))
         if a.bias:
             out += _matrix(a.bias, 1, n, n, a.dtype).float()
         if a.rank:
@@ -152,6 +143,20 @@ class FakeProducts:
         if a.residual:
             out += _matrix(a.residual, a.rows, n, a.residual_stride, a.dtype).float()
         _matrix(a.out, a.rows, n, a.out_stride, a.dtype).copy_(out)
+
+    def _sides(self, a):
+        """The numbers of x and weight."""
+        depth, n = a.in_columns, a.out_columns
+        if a.floats:
+            x = _matrix(a.x, a.rows, depth, a.x_stride, FLOATS)
+            weight = _matrix(a.weight, n, depth, a.weight_stride, FLOATS)
+        elif a.x_bits == 4:
+            assert a.weight_bits == 4 and not a.group_scales
+            x = unpack(_matrix(a.x, a.rows, depth // 2, a.x_stride, torch.uint8))
+            weight = unpack(_matrix(a.weight, n, depth // 2, a.weight_stride, torch.uint8))
+        else:
+            x, weight = _matrix(a.x, a.rows, depth, a.x_stride, torch.int8), self._weight(a)
+        return x, weight
 
     @staticmethod
     def _joined(a):
@@ -269,6 +274,24 @@ def _matrix(pointer, rows, columns, stride, dtype):
     count = (rows - 1) * stride + columns
     memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(pointer)
     return torch.frombuffer(memory, dtype=dtype).as_strided((rows, columns), (stride, 1))
+
+
+def pixels_of(a):
+    """How many pixels of x a convolution has, and how many images."""
+    out = [(side - 1) // a.image_stride + 1 for side in (a.image_height, a.image_width)]
+    images = a.rows // (out[0] * out[1])
+    return images * a.image_height * a.image_width, images
+
+
+def _convolved(a):
+    """A convolution of 3x3 of pixels with a scale each, as rows."""
+    count, images = pixels_of(a)
+    pixels = _matrix(a.x, count, a.in_columns, a.x_stride, torch.int8) * _matrix(a.x_scales, count, 1, 1, torch.float32)
+    codes = _matrix(a.weight, a.out_columns, 9 * a.in_columns, a.weight_stride, torch.int8)
+    weight = (codes * _matrix(a.weight_scales, a.out_columns, 1, 1, torch.float32)).unflatten(1, (3, 3, -1))
+    x = pixels.unflatten(0, (images, a.image_height, a.image_width)).permute(0, 3, 1, 2)
+    out = torch.nn.functional.conv2d(x, weight.permute(0, 3, 1, 2), None, a.image_stride, padding=1)
+    return out.permute(0, 2, 3, 1).flatten(0, 2)
 
 
 def _of_heads(out, a, part):

@@ -82,6 +82,11 @@ def add(commands: "Commands") -> None:
         default=RANK,
         help=f"rank of the low-rank branch (default: {RANK})",
     )
+    parser.add_argument(
+        "--int8-convolutions",
+        action="store_true",
+        help="with --scheme int8, also quantize what the 3x3 convolutions of a U-Net see: faster, a little less close",
+    )
     parser.add_argument("--no-rotation", action="store_true", help="do not rotate groups of columns before rounding")
     parser.add_argument("--report", action="store_true", help="print the error of each layer")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
@@ -111,6 +116,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     quantize_auto.check_options(arguments)
     found = context.make_catalog(arguments.models_folder).find(ModelRef(id=arguments.model))
     _check_target(arguments, found)
+    _check_convolutions(arguments)
     auto = None
     with Reporter(context, "jsonl" if arguments.jsonl else "paths") as reporter:
         if arguments.scheme == AUTO:
@@ -194,6 +200,13 @@ def _check_target(arguments: argparse.Namespace, found: "FoundModel") -> None:
             raise UsageError(f"{arguments.target} cannot read {scheme}; it reads {' and '.join(readable)}")
 
 
+def _check_convolutions(arguments: argparse.Namespace) -> None:
+    if arguments.int8_convolutions and (arguments.scheme != "int8" or arguments.target is not None):
+        raise UsageError(
+            "--int8-convolutions is for --scheme int8, in files that only Mezzotint reads: leave --for out"
+        )
+
+
 def choices_of(arguments: argparse.Namespace, sources: "ModelSources") -> "dict[str, Choice]":
     """Return the quantization choice of each component that is to be quantized."""
     from mezzotint.families.known import family_of
@@ -217,6 +230,7 @@ def _settings(arguments: argparse.Namespace) -> "Choice":
         rotate=not arguments.no_rotation,
         rank=arguments.rank,
         convolutions=not foreign,
+        int8_convolutions=arguments.int8_convolutions,
         single_format=foreign,
     )
 

@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.grad import conv2d_input
 
-from mezzotint.quantization.linear import Branch, join_branches
+from mezzotint.quantization.int8 import quantize_rows
+from mezzotint.quantization.linear import Branch, QuantizedWeight, join_branches
 
 
 class ConvGeometry(Protocol):
@@ -23,6 +24,15 @@ class ConvGeometry(Protocol):
         """Zero padding in pixels, or a padding mode such as `same`."""
 
 
+class ConvolutionKernels(Protocol):
+    """Kernels that can convolve instead of torch."""
+
+    def convolved(
+        self, x: Tensor, weight: QuantizedWeight, bias: Tensor | None, geometry: ConvGeometry
+    ) -> Tensor | None:
+        """x, rounded pixel by pixel, convolved with the weight, plus bias; None if torch must compute it."""
+
+
 def convolved(y: Tensor, x: Tensor, branches: Sequence[Branch], geometry: ConvGeometry) -> Tensor:
     """Add the branches' convolution of x `(b, c, h, w)` to y `(b, n, h', w')`."""
     branch = join_branches(branches)
@@ -31,6 +41,12 @@ def convolved(y: Tensor, x: Tensor, branches: Sequence[Branch], geometry: ConvGe
     padding = geometry.padding if isinstance(geometry.padding, str) else list(geometry.padding)
     thin = functional.conv2d(x, branch.down.to(x.dtype), None, geometry.stride, padding, geometry.dilation)
     return y + functional.conv2d(thin, branch.up.to(x.dtype))
+
+
+def rounded_pixels(x: Tensor) -> Tensor:
+    """x `(b, c, h, w)` with each pixel rounded to 8 bits, as by the kernels: its largest magnitude becomes 127."""
+    codes, scales = quantize_rows(x.permute(0, 2, 3, 1))
+    return (codes * scales).permute(0, 3, 1, 2).to(x.dtype)
 
 
 def input_gradient(gradient: Tensor, weight: Tensor, shape: torch.Size, geometry: ConvGeometry) -> Tensor:

@@ -30,6 +30,7 @@ from mezzotint.quantization.rotation import rotate
 from mezzotint.quantization.shared_quantization import shared_quantize
 
 Tensors = Mapping[str, Tensor]
+_PIXEL_OUTPUTS = 8  # of which the outputs of convolutions with 8-bit inputs are a multiple
 _LARGEST_NUMBER = 2**24  # far beyond any working model's weights; the branch's factors still fit float16
 
 
@@ -77,20 +78,25 @@ class Int8:
     """8-bit integers with a float32 scale per row.
 
     `dynamic`: x is also quantized to 8 bits, row by row, for an integer product; otherwise the weight is dequantized.
-    `group` columns are rotated together before rounding; 0: no rotation. Weights of convolutions have more than two
-    dimensions, and are never dynamic nor rotated.
+    `group` columns are rotated together before rounding; 0: no rotation. Weights of convolutions have four dimensions,
+    and are never dynamic nor rotated; with `pixels`, those of 3x3, x is quantized to 8 bits pixel by pixel.
     """
 
     dynamic: bool
     group: int = 0
+    pixels: bool = False
 
     @property
     def scheme(self) -> str:
         """Name of the quantization scheme."""
-        return "int8" if self.dynamic else "int8-weight"
+        return "int8" if self.dynamic or self.pixels else "int8-weight"
 
     def shape_problem(self, shape: tuple[int, ...]) -> str | None:
         """Return why a weight of this shape cannot be quantized in this format, or None if it can."""
+        if self.pixels and (shape[2:] != (3, 3) or shape[0] % _PIXEL_OUTPUTS or shape[1] % GROUP):
+            return (
+                f"8-bit pixels need 3x3 convolutions of multiples of {GROUP} to {_PIXEL_OUTPUTS} channels, not {shape}"
+            )
         if self.dynamic or self.group or len(shape) != 4:
             return linear_shape_problem(shape, self.group)
         return None if all(shape) else "its weight is empty"

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
-from mezzotint.quantization.convolution import convolved, input_gradient
+from mezzotint.quantization.convolution import ConvolutionKernels, convolved, input_gradient, rounded_pixels
 from mezzotint.quantization.dora import Dora
-from mezzotint.quantization.formats import Format
+from mezzotint.quantization.formats import Format, Int8
 from mezzotint.quantization.fp8 import quantizes_inputs
 from mezzotint.quantization.linear import (
     Branch,
@@ -101,26 +101,40 @@ class QuantizedLinear(QuantizedLayer):
 
 
 class QuantizedConv2d(QuantizedLayer):
-    """Quantized nn.Conv2d: stored in 8 bits, computed in x's dtype."""
+    """Quantized nn.Conv2d: stored in 8 bits; computed in x's dtype, or with x rounded to 8 bits, too."""
+
+    products: ConvolutionKernels | None = None  # kernels for rounded inputs while a job runs; None: torch
 
     def __init__(self, format_: Format, convolution: nn.Conv2d) -> None:
         super().__init__(format_, tuple(convolution.weight.shape), convolution.bias)
         self.stride, self.padding = convolution.stride, convolution.padding
         self.dilation, self.groups = convolution.dilation, convolution.groups
 
+    @property
+    def has_integer_products(self) -> bool:
+        """Whether x is quantized too."""
+        return isinstance(self.format, Int8) and self.format.pixels
+
     def forward(self, x: Tensor) -> Tensor:
         """Convolve x `(b, c, h, w)`."""
         low_rank, kroneckers, transform = _split(self.branches)
-        weight = self.weight.dequantized(x.dtype)
         if transform is None:
-            y = self._base(x, weight, self.bias)
+            y = self._integers(x) if self.has_integer_products else None
+            y = self._base(x, self.weight.dequantized(x.dtype), self.bias) if y is None else y
         else:
-            y = transform.convolved(x, weight, self._base, self._convolve)
+            y = transform.convolved(x, self.weight.dequantized(x.dtype), self._base, self._convolve)
             y = y if self.bias is None else y + self.bias.view(-1, 1, 1)
         y = convolved(y, x, low_rank, self)
         for each in kroneckers:
             y = y + each.convolved(x, self)
         return y
+
+    def _integers(self, x: Tensor) -> Tensor | None:
+        """Convolve x rounded to 8 bits; None if gradients are required."""
+        if wants_gradients(x, self.bias, None):
+            return None
+        made = None if self.products is None else self.products.convolved(x, self.weight, self.bias, self)
+        return self._convolve(rounded_pixels(x), self.weight.dequantized(x.dtype), self.bias) if made is None else made
 
     def _base(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """Convolve with the dequantized weight; not even that is saved for the backward pass."""

@@ -70,6 +70,7 @@ class Choice:
     double: bool = True  # of NF4
     rank: int = RANK
     convolutions: bool = True
+    int8_convolutions: bool = False  # with scheme int8: quantize those of 3x3 convolutions of U-Nets, too
     single_format: bool = False  # skip layers that the scheme does not fit, so that other programs can read the file
 
 
@@ -141,7 +142,8 @@ def _candidates(layer: LayerShape, choice: Choice, *, plain_input: bool) -> Iter
             yield native
         return
     if layer.is_convolution:
-        yield Int8(dynamic=False)
+        pixels = choice.int8_convolutions and choice.scheme == "int8"
+        yield from (Int8(dynamic=False, pixels=pixels), Int8(dynamic=False))
         return
     group = best_group(layer.shape[1]) if choice.rotate else 0
     dynamic = choice.scheme != "int8-weight" and not plain_input

@@ -30,6 +30,7 @@ def sources():
 
 def arguments(**more):
     values = {"scheme": "int8", "text_encoders": "none", "target": None, "rank": RANK, "no_rotation": False}
+    values["int8_convolutions"] = False
     return argparse.Namespace(**values | more)
 
 
@@ -54,6 +55,11 @@ def test_text_encoders_are_chosen_apart_and_together(sources):
 def test_what_is_turned_off_or_set(sources):
     choice = choices_of(arguments(scheme="int4-lowrank", no_rotation=True, rank=8), sources)["unet"]
     assert choice == policy.Choice(scheme="int4-lowrank", rotate=False, rank=8)
+
+
+def test_inputs_of_convolutions_are_quantized_only_when_asked_for(sources):
+    assert not choices_of(arguments(), sources)["unet"].int8_convolutions
+    assert choices_of(arguments(int8_convolutions=True), sources)["unet"].int8_convolutions
 
 
 @pytest.mark.parametrize("target", ["diffusers", "comfyui"])
@@ -82,6 +88,7 @@ def call(capsys):
         (("starter-dit", "--scheme", "int8", "--rank", "0", "-o", "x"), "0"),
         (("starter-dit", "--scheme", "int8", "--rank", "257", "-o", "x"), "257"),
         (("starter-dit", "--scheme", "int8", "--for", "a1111", "-o", "x"), "a1111"),
+        (("starter-dit", "--scheme", "int4", "--int8-convolutions", "-o", "x"), "is for --scheme int8"),
         (("starter-dti", "--scheme", "int8", "-o", "x"), "starter-dit"),
         (("starter-dit", "--scheme", "int4", "--text-encoders", "int8", "--for", "diffusers", "-o", "x"), "int8"),
     ],

@@ -12,6 +12,8 @@ from mezzotint.memory.device import open_device
 from mezzotint.memory.host import HostTensor, disk_tensor
 from mezzotint.memory.streaming import StreamedNetwork
 from mezzotint.quantization.branched import set_branches
+from mezzotint.quantization.formats import Int8
+from mezzotint.quantization.layers import swap_in
 from mezzotint.quantization.linear import Branch
 
 CARD = torch.device("cpu")
@@ -45,6 +47,23 @@ def test_the_layout_changes_and_no_number():
     laid_out = network[0].weight
     keep_channels_last(network, {})
     assert network[0].weight is laid_out
+
+
+def test_bytes_whose_pixels_are_rounded_too_and_no_others(tmp_path):
+    network = nn.Sequential(*(nn.Conv2d(64, 8, 3, padding=1) for _ in range(2))).requires_grad_(False)
+    formats = {"0": Int8(dynamic=False, pixels=True), "1": Int8(dynamic=False)}
+    weights = {name: format_.quantize(network[int(name)].weight) for name, format_ in formats.items()}
+    swap_in(network, formats)
+    for name, tensors in weights.items():
+        network[int(name)].set_tensors(tensors)
+    save_file({"w": weights["0"]["weight"]}, tmp_path / "weights.safetensors")
+    spec = read_header(tmp_path / "weights.safetensors").tensors["w"]
+    file = PositionedFile(tmp_path / "weights.safetensors")
+    source = disk_tensor(file, spec, shape=(8, 64, 3, 3), dtype=torch.int8)
+    arriving = keep_channels_last(network, {"0.quantized_weight": source})["0.quantized_weight"]
+    assert [is_laid_out(layer.quantized_weight) for layer in network] == [True, False]
+    assert network[0].quantized_weight.equal(weights["0"]["weight"])
+    assert arriving.tensor().equal(weights["0"]["weight"]) and is_laid_out(arriving.tensor())
 
 
 def test_32_bits_stay_as_they_are():

@@ -71,6 +71,13 @@ def test_weights_of_convolutions_are_rounded_for_each_output(shape):
     assert (off <= tensors["weight_scale"][:, :, None, None] * 0.5001).all()
 
 
+def test_pixels_are_of_3x3_convolutions_that_kernels_take():
+    format_ = Int8(dynamic=False, pixels=True)
+    assert format_.shape_problem((8, 64, 3, 3)) is None
+    for shape in ((8, 64, 1, 1), (12, 64, 3, 3), (8, 48, 3, 3), (8, 64)):
+        assert "8-bit pixels need 3x3 convolutions of multiples of 64 to 8 channels" in format_.shape_problem(shape)
+
+
 @EACH
 def test_little_is_lost(format_):
     weight = seeded(128, 512)

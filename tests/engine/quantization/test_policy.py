@@ -71,6 +71,14 @@ def test_what_a_person_turns_off_is_off():
     assert chosen("UNet2DConditionModel", UNET, scheme="int4", double=False)[TO_Q] == Nf4(double=False)
 
 
+def test_pixels_are_rounded_only_if_asked_for_and_where_kernels_can():
+    layers = UNET | {"mid.conv1": (640, 48, 3, 3), "mid.conv_shortcut": (640, 64, 1, 1)}
+    formats = chosen("UNet2DConditionModel", layers, scheme="int8", int8_convolutions=True)
+    assert formats[CONV] == Int8(dynamic=False, pixels=True) and formats[CONV].scheme == "int8"
+    assert formats["mid.conv1"] == formats["mid.conv_shortcut"] == Int8(dynamic=False)
+    assert chosen("UNet2DConditionModel", layers, scheme="fp8", int8_convolutions=True)[CONV] == Int8(dynamic=False)
+
+
 def test_where_the_scheme_does_not_fit_the_next_best_does():
     layers = {TO_Q: (640, 640), "mid_block.odd.to_q": (640, 100)}
     formats = chosen("UNet2DConditionModel", layers, scheme="int4-lowrank")

@@ -19,7 +19,7 @@ from mezzotint.cli.generate_options import add_engine_options, add_option, optio
 from mezzotint.cli.reporter import Reporter
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
-from mezzotint.protocol import SCHEMES, ModelRef, Quantization
+from mezzotint.protocol import SCHEMES, ModelRef
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
     from mezzotint.conversion.report import LayerReport
     from mezzotint.engine import Engine
+    from mezzotint.quantization.policy import Choice
 
 CALIBRATED = ("svdquant",)  # as in conversion/auto/layers.py, which imports torch
+CONVOLUTIONS = "int8-convolutions"  # scheme int8 of a copy, with 8-bit inputs of convolutions
 _SIMULATED = ("attention=int8", "attention=flash-fp16")
 PROMPTS = 100
 EXAMPLES = """\
@@ -95,13 +97,13 @@ def add(commands: "Commands") -> None:
     add_models_folder(parser)
 
 
-def _schemes(words: str) -> tuple[Quantization, ...]:
-    known = {str(scheme): scheme for scheme in SCHEMES}
+def _schemes(words: str) -> tuple[str, ...]:
+    known = (*SCHEMES, CONVOLUTIONS)
     options = [word.strip() for word in words.split(",")]
     unknown = [word for word in options if word not in known]
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not a scheme; expected one of {', '.join(known)}")
-    return tuple(known[word] for word in dict.fromkeys(options))
+    return tuple(dict.fromkeys(options))
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
@@ -173,25 +175,24 @@ class _Bench:
         """Measure the plain model and each variant that it can have; schemes that are calibrated, in copies."""
         with tempfile.TemporaryDirectory(prefix="mezzotint-bench-") as folder:
             for scheme in schemes:
-                if scheme in CALIBRATED:
+                if scheme in (*CALIBRATED, CONVOLUTIONS):
                     self._copies[model, scheme] = self._copy(model, scheme, Path(folder) / scheme)
             return self._measured(model, schemes, count)
 
     def _copy(self, model: str, scheme: str, output: Path) -> Path:
-        """Write a quantized copy of a model, whose inputs are measured first."""
+        """Write a quantized copy of a model, whose inputs are measured first where that matters."""
         from mezzotint.conversion.model import Conversion, convert
         from mezzotint.families.known import family_of
         from mezzotint.jobs.calibration.inputs import input_magnitudes
-        from mezzotint.quantization.policy import Choice
 
         found = self._catalog.find(ModelRef(id=model))
         output = output.with_suffix("" if found.checkpoint.path.is_dir() else ".safetensors")
-        choice, device = Choice(scheme=scheme), self._options.device or "auto"  # type: ignore[arg-type]
+        choice, device = _choice(scheme), self._options.device or "auto"
         self._context.terminal.message(f"{plain(model, 100)}, {scheme}: quantizing")
         with Reporter(self._context, "json") as reporter:
-            magnitudes = input_magnitudes(
-                found, choice, self._engine, device, reporter.on_event, self._context.interrupt.stop_requested
-            )
+            stop = self._context.interrupt.stop_requested
+            measured = (found, choice, self._engine, device, reporter.on_event, stop)
+            magnitudes = input_magnitudes(*measured) if scheme in CALIBRATED else {}
         sources = family_of(found.detected.family).sources(found.checkpoint, found.detected)
         component = family_of(sources.family).denoiser_component
         balances = {component: magnitudes}
@@ -283,12 +284,19 @@ class _Bench:
 def _weight_bytes(catalog: "Catalog", model: str, scheme: str) -> int:
     from mezzotint.families.known import family_of
     from mezzotint.families.loading.network_bytes import network_bytes
-    from mezzotint.quantization.policy import Choice
 
     found = catalog.find(ModelRef(id=model))
     family = family_of(found.detected.family)
     source = family.sources(found.checkpoint, found.detected).components[family.denoiser_component]
-    return network_bytes(source, Choice(scheme=scheme) if scheme in SCHEMES else None)
+    return network_bytes(source, _choice(scheme) if scheme in (*SCHEMES, CONVOLUTIONS) else None)
+
+
+def _choice(scheme: str) -> "Choice":
+    from mezzotint.quantization.policy import Choice
+
+    if scheme == CONVOLUTIONS:
+        return Choice(scheme="int8", int8_convolutions=True)
+    return Choice(scheme=scheme)  # type: ignore[arg-type]  # --schemes excludes `auto` and `none`
 
 
 def _table(model: str, schemes: Mapping[str, SchemeQuality]) -> str:
@@ -351,10 +359,10 @@ def _run_layers(
 def _layers(catalog: "Catalog", model: str, scheme: str, context: Context) -> "tuple[LayerReport, ...]":
     from mezzotint.conversion.model import layer_errors
     from mezzotint.families.known import family_of
-    from mezzotint.quantization.policy import Choice
 
     found = catalog.find(ModelRef(id=model))
     family = family_of(found.detected.family)
     sources = family.sources(found.checkpoint, found.detected)
-    choice = Choice(scheme=scheme)  # type: ignore[arg-type]  # --schemes excludes `auto` and `none`
-    return tuple(layer_errors(sources, family.denoiser_component, choice, cancelled=context.interrupt.stop_requested))
+    return tuple(
+        layer_errors(sources, family.denoiser_component, _choice(scheme), cancelled=context.interrupt.stop_requested)
+    )

@@ -15,6 +15,7 @@ from mezzotint.quantization.products.selection import ProductBackends
 
 PRODUCTS, BLOCK_SCALED, NF4 = "products", "block-scaled products", "NF4 products"
 LINEAR_ATTENTION, GRADIENTS, GROUP_NORM = "linear attention", "gradients of attention", "GroupNorm"
+CONVOLUTIONS = "8-bit convolutions"
 _NO_DEVICE = "no device here can run the kernels"
 
 
@@ -58,6 +59,7 @@ def kernel_report(
             **backends.compiled,
             PRODUCTS: products.integers,
             BLOCK_SCALED: products.block_scaled,
+            CONVOLUTIONS: products.convolutions,
             LINEAR_ATTENTION: linear or _linear_attention(),
             GRADIENTS: backward or _backward(),
             GROUP_NORM: (group_norm or GroupNormBackend()).kernels,

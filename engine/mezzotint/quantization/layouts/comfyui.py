@@ -33,6 +33,7 @@ CODEBOOK_FORMAT = "asym_w4a8_int8"
 FP8_FORMAT = "float8_e4m3fn"
 _BLOCK_FORMATS: Mapping[object, Mxfp8 | Nvfp4] = {"mxfp8": Mxfp8(), "nvfp4": Nvfp4()}
 _BYTES = ("U8", "F8_E8M0")  # dtypes of exponents
+_PIXELS = "quantize_pixels"  # our own key, of convolutions, which the others' files do not have in 8 bits
 _METADATA = "_quantization_metadata"
 _CODEBOOK_NAMES = {
     "weight": "weight",
@@ -75,7 +76,8 @@ class ComfyUiLayout:
         if scale.shape not in {(), (1,), (1, 1), (rows,), (rows, 1)}:
             raise invalid_description(layer, "weight_scale shape", scale.shape, f"{(rows, 1)} or a single number")
         dynamic = not flag(layer, description, "full_precision_matrix_mult") and len(weight.shape) == 2
-        return Parsed(format=Int8(dynamic=dynamic, group=group), shape=weight.shape, names=names)
+        format_ = Int8(dynamic=dynamic, group=group, pixels=flag(layer, description, _PIXELS))
+        return Parsed(format=format_, shape=weight.shape, names=names)
 
     def decode(self, layer: str, format_: Format, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the format's tensors."""
@@ -249,7 +251,8 @@ def description_of(format_: Format) -> dict[str, object]:
         return {"format": format_.scheme, **_plain(format_)}
     if not isinstance(format_, Int8):
         raise TypeError(f"ComfyUI has no format for {format_}")
-    return {"format": FORMAT, **(_rotation(format_.group) if format_.group else {}), **_plain(format_)}
+    rotation = _rotation(format_.group) if format_.group else {}
+    return {"format": FORMAT, **rotation, **_plain(format_), **({_PIXELS: True} if format_.pixels else {})}
 
 
 def _rotation(group: int) -> dict[str, object]:

@@ -12,10 +12,11 @@ from mezzotint.dispatch.dispatcher import Dispatcher, FallbackLog
 from mezzotint.dispatch.library import Preparation
 from mezzotint.protocol import KernelFallback, Products
 from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
+from mezzotint.quantization.convolution import ConvGeometry
 from mezzotint.quantization.formats import Format, Nf4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.fusion.around import Around
-from mezzotint.quantization.layers import QuantizedLinear
+from mezzotint.quantization.layers import QuantizedConv2d, QuantizedLinear
 from mezzotint.quantization.linear import Branch, JoinedWeight, QuantizedWeight, wants_gradients
 from mezzotint.quantization.policy import keeps_inputs
 from mezzotint.quantization.products.operation import compiled_product, use_in_compiled_code
@@ -61,6 +62,31 @@ class LayerProducts(Dispatcher[Products | None, QuantizedWeight, Tensor | None, 
         )
 
 
+class Convolve(Protocol):
+    """Kernels as a callable on tensors: CompiledConvolution."""
+
+    device_type: str
+
+    def __call__(self, x: Tensor, weight: QuantizedWeight, bias: Tensor | None, geometry: ConvGeometry) -> Tensor:
+        """Convolve x, rounded pixel by pixel; raises Unsupported if there is no kernel."""
+
+
+class LayerConvolutions(Dispatcher[Products | None, QuantizedWeight, Tensor | None, ConvGeometry]):
+    """Dispatches convolutions with 8-bit inputs."""
+
+    def __init__(self, layers: Iterable[QuantizedConv2d], kernels: Convolve | None, log: FallbackLog) -> None:
+        self.layers = tuple(layers)
+        super().__init__(
+            name="kernels",
+            plain="torch" if self.layers else None,
+            kernels=kernels,
+            device_type=None if kernels is None else kernels.device_type,
+            log=log,
+            given_up="the kernels for quantized convolutions failed; using torch instead",
+            incomplete="the kernels do not support all quantized convolutions here; torch handles the rest",
+        )
+
+
 class ProductSession:
     """Our kernels, for integers and for block-scaled numbers, and bitsandbytes', each for its layers."""
 
@@ -71,9 +97,11 @@ class ProductSession:
         log: FallbackLog,
         networks: Iterable[object] = (),
         block_scaled: LayerProducts | None = None,
+        convolutions: LayerConvolutions | None = None,
     ) -> None:
         self.integers, self.nf4 = integers, nf4
         self.block_scaled = block_scaled or LayerProducts("kernels", (), None, log)
+        self.convolutions = convolutions or LayerConvolutions((), None, log)
         self._log, self._networks = log, tuple(networks)
         self.schemes: Counter[str] = Counter()  # calls of our kernels by the scheme of the weights
 
@@ -85,8 +113,8 @@ class ProductSession:
 
     @property
     def calls(self) -> int:
-        """Calls of our kernels."""
-        return self.integers.calls + self.block_scaled.calls
+        """Calls of our kernels, convolutions among them."""
+        return self.integers.calls + self.block_scaled.calls + self.convolutions.calls
 
     @property
     def fused_calls(self) -> int:
@@ -123,6 +151,23 @@ class ProductSession:
             self.schemes[weight.format.scheme] += 1
         return made
 
+    def convolved(
+        self, x: Tensor, weight: QuantizedWeight, bias: Tensor | None, geometry: ConvGeometry
+    ) -> Tensor | None:
+        """Same as `Convolve`; None if torch must compute it."""
+        return None if torch.compiler.is_compiling() else self.convolutions.run(x, weight, bias, geometry)
+
+    @contextmanager
+    def _convolving(self) -> Iterator[None]:
+        layers = self.convolutions.layers if self.convolutions.kernels is not None else ()
+        for layer in layers:
+            layer.products = self
+        try:
+            yield
+        finally:
+            for layer in layers:
+                layer.products = None
+
     def _kind_of(self, format_: Format) -> LayerProducts:
         if isinstance(format_, Mxfp8 | Nvfp4):
             return self.block_scaled
@@ -134,6 +179,11 @@ class ProductSession:
 
         Whatever computes the products, the common input of queries, keys and values is quantized once.
         """
+        with self._convolving(), self._multiplying():
+            yield
+
+    @contextmanager
+    def _multiplying(self) -> Iterator[None]:
         kinds = (self.integers, self.nf4, self.block_scaled)
         layers = [layer for kind in kinds if kind.kernels is not None for layer in kind.layers]
         if not layers:
@@ -174,6 +224,12 @@ def integer_layers(network: object) -> Iterator[QuantizedLinear]:
             continue
         if not (may_keep_inputs(layer) and keeps_inputs(type(network).__name__, name)):
             yield layer
+
+
+def integer_convolutions(network: object) -> Iterator[QuantizedConv2d]:
+    """Convolutions of a network that quantize their inputs, too."""
+    modules = network.modules() if isinstance(network, nn.Module) else ()
+    return (each for each in modules if isinstance(each, QuantizedConv2d) and each.has_integer_products)
 
 
 def may_keep_inputs(layer: QuantizedLinear) -> bool:

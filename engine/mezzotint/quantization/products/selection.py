@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from mezzotint.dispatch.dispatcher import FallbackLog, Tell
     from mezzotint.dispatch.self_test import SelfTest
     from mezzotint.quantization.layers import QuantizedLinear
-    from mezzotint.quantization.products.products import LayerProducts, Multiply, ProductSession
+    from mezzotint.quantization.products.products import (
+        Convolve,
+        LayerConvolutions,
+        LayerProducts,
+        Multiply,
+        ProductSession,
+    )
 
 _SHORT = ("float16", "bfloat16")
 
@@ -52,6 +58,18 @@ class ProductBackends:
             wrong_device=partial(_wrong_device, device_type, any_maker=False),
             wrong_dtype=partial(_wrong_dtype, _SHORT),
         )
+
+        def convolving() -> "Convolve":
+            from mezzotint.quantization.products.convolutions import CompiledConvolution
+
+            return CompiledConvolution(open_library())
+
+        self.convolutions: KernelBackend[Convolve] = KernelBackend(
+            open_kernels=convolving,
+            test=_convolution_self_test,
+            wrong_device=partial(_wrong_device, device_type, any_maker=False),
+            wrong_dtype=partial(_wrong_dtype, _SHORT),
+        )
         self.nf4: KernelBackend[Multiply] = KernelBackend(
             open_kernels=open_nf4 or _bitsandbytes,
             test=partial(_self_test, "bitsandbytes"),
@@ -81,7 +99,21 @@ class ProductBackends:
             log,
             networks,
             self._block_scaled(device, dtype, [layer for each in networks for layer in block_scaled_layers(each)], log),
+            self._convolutions(device, dtype, networks, log),
         )
+
+    def _convolutions(
+        self, device: str, dtype: str, networks: Iterable[object], log: "FallbackLog"
+    ) -> "LayerConvolutions":
+        """Return the dispatcher for convolutions with 8-bit inputs; reports a problem with the kernels."""
+        from mezzotint.quantization.products.products import LayerConvolutions, integer_convolutions
+
+        layers = [layer for network in networks for layer in integer_convolutions(network)]
+        kernels, problem = self.convolutions.usable(device, dtype) if layers else (None, None)
+        made = LayerConvolutions(layers, kernels, log)
+        if kernels is not None and problem is not None:
+            made.give_up(problem)
+        return made
 
     def _block_scaled(
         self, device: str, dtype: str, layers: "list[QuantizedLinear]", log: "FallbackLog"
@@ -142,6 +174,12 @@ def _block_scaled_self_test(kernels: "Multiply", device: "torch.device", dtype: 
     from mezzotint.quantization.products.self_test import BLOCK_SCALED, run_self_test
 
     return run_self_test(kernels, device, dtype, BLOCK_SCALED)
+
+
+def _convolution_self_test(kernels: "Convolve", device: "torch.device", dtype: "torch.dtype") -> "SelfTest":
+    from mezzotint.quantization.products.convolution_self_test import run_convolution_self_test
+
+    return run_convolution_self_test(kernels, device, dtype)
 
 
 def _bitsandbytes() -> "Multiply":

@@ -171,6 +171,15 @@ def test_convolutions_are_never_dynamic_even_where_nothing_is_said():
     assert decoded(parts)[LAYER]["weight"].shape == (6, 4, 3, 3)
 
 
+def test_convolutions_whose_pixels_are_rounded_say_so():
+    format_, weight = Int8(dynamic=False, pixels=True), seeded(8, 64, 3, 3)
+    parts = encoded(format_, weight)
+    assert found(parts)[LAYER].format == format_
+    assert decoded(parts)[LAYER]["weight"].equal(format_.quantize(weight)["weight"])
+    with pytest.raises(ModelRefused, match="8-bit pixels need 3x3 convolutions"):
+        found(telling(encoded(Int8(dynamic=False)), quantize_pixels=True))
+
+
 def test_keys_that_others_add_do_not_matter():
     parts = telling(encoded(INT8[1]), orig_dtype="bfloat16", per_row=True)
     assert found(parts)[LAYER].format == INT8[1]
