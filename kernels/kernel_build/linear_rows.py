@@ -23,7 +23,8 @@ def _figure(measured: Mapping[str, Any]) -> str:
     if measured["tops"] is not None:
         parts.append(f"{measured['tops']:.4g} TOP/s")
         if measured["ratio"] is not None:
-            parts.append(f"{measured['ratio']:.2f} times torch linear")
+            peer = "torch convolution" if "convolution" in measured["implementation"] else "torch linear"
+            parts.append(f"{measured['ratio']:.2f} times {peer}")
     if measured["gigabytes"] is not None:
         parts.append(f"{measured['gigabytes']:.4g} GB/s")
         if measured["ratio"] is not None:

@@ -1,7 +1,7 @@
 """Benchmark of what our kernels compute around products.
 
-Modulated norms and GroupNorm are measured beside a copy of as many bytes, products joined or with gate and residual
-beside the same in torch in 16 bits.
+Modulated norms and GroupNorm are measured beside a copy of as many bytes, products joined or with gate and residual and
+convolutions beside the same in torch in 16 bits.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,21 +12,38 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mezzotint.benchmarks.product_peers import LINEAR, Run
-from mezzotint.benchmarks.product_shapes import FUSED, JOINED, ImageShape, LinearShape, ProductShape, RowsShape
+from mezzotint.benchmarks.product_shapes import (
+    FUSED,
+    JOINED,
+    ConvolutionShape,
+    ImageShape,
+    LinearShape,
+    ProductShape,
+    RowsShape,
+)
 from mezzotint.benchmarks.products import CHECKED, COPY, Checked, ProductRow, copies_of, inputs_for, timed
 from mezzotint.normalization.compiled import CompiledGroupNorm
 from mezzotint.normalization.reference import group_norm_reference
 from mezzotint.quantization.formats import Int8
 from mezzotint.quantization.fusion.around import Around, Ending, Norm
+from mezzotint.quantization.layers import QuantizedConv2d
 from mezzotint.quantization.linear import Heads, JoinedWeight, QuantizedWeight
 from mezzotint.quantization.products.compiled import CompiledLinear
+from mezzotint.quantization.products.convolutions import CompiledConvolution
 from mezzotint.quantization.random_weights import random_quantized_weight
 from mezzotint.quantization.rotation import best_group
 
 ROWS, PRODUCT, GROUP_NORM = "mezzotint rows", "mezzotint int8", "mezzotint group norm"
-_OURS: Mapping[type, str] = {LinearShape: PRODUCT, RowsShape: ROWS, ImageShape: GROUP_NORM}
+CONVOLUTION, PLAIN_CONVOLUTION = "mezzotint int8 convolution", "torch convolution"
+_OURS: Mapping[type, str] = {
+    LinearShape: PRODUCT,
+    RowsShape: ROWS,
+    ImageShape: GROUP_NORM,
+    ConvolutionShape: CONVOLUTION,
+}
 _HEAD, _PARTS, _EPSILON = 128, 3, 1e-6
 _GROUPS = 32  # of channels
+_PIXELS = Int8(dynamic=False, pixels=True)
 Draw = Callable[..., Tensor]
 
 
@@ -79,6 +96,9 @@ class _Calls:
             if isinstance(shape, ImageShape):
                 return {COPY: copies, GROUP_NORM: lambda: [_normalized(shape, draw, self._norms) for _ in range(count)]}
             return {COPY: copies, ROWS: lambda: [_modulated(shape, draw, self._kernels) for _ in range(count)]}
+        if isinstance(shape, ConvolutionShape):
+            made = [_convolved(shape, draw, self._kernels) for _ in range(count)]
+            return {PLAIN_CONVOLUTION: lambda: [x for x, _ in made], CONVOLUTION: lambda: [x for _, x in made]}
         make = _joined if shape.name == JOINED.name else _gated
         pairs = [make(shape, draw, self._generator, self._kernels) for _ in range(count)]
         return {LINEAR: lambda: [peer for peer, _ in pairs], PRODUCT: lambda: [ours for _, ours in pairs]}
@@ -106,6 +126,27 @@ def _normalized(shape: ImageShape, draw: Draw, norms: CompiledGroupNorm) -> Chec
         return norms(images, _GROUPS, weight, bias, _EPSILON, silu=True)
 
     return Checked(run, lambda: group_norm_reference(images, _GROUPS, weight, bias, _EPSILON, silu=True)[:CHECKED])
+
+
+def _convolved(shape: ConvolutionShape, draw: Draw, kernels: CompiledLinear) -> tuple[Checked, Checked]:
+    """A convolution by torch in 16 bits, and by ours with 8-bit pixels, rounding counted."""
+    sizes = shape.batch, shape.columns, shape.rows // shape.batch // shape.width, shape.width
+    x, plain = (
+        draw(*size).to(memory_format=torch.channels_last) for size in (sizes, (shape.outputs, shape.columns, 3, 3))
+    )
+    layer = QuantizedConv2d(_PIXELS, nn.Conv2d(shape.columns, shape.outputs, 3, padding=1, device="meta", bias=False))
+    tensors = _PIXELS.quantize(plain)
+    layer.set_tensors(tensors | {"weight": tensors["weight"].contiguous(memory_format=torch.channels_last)})
+    convolve, images = CompiledConvolution(kernels.library), -(-CHECKED * shape.batch // shape.rows)
+
+    def rows(y: Tensor) -> Tensor:
+        return y.permute(0, 2, 3, 1).flatten(0, 2)
+
+    def exact() -> Tensor:
+        return rows(functional.conv2d(x[:images].float(), plain.float(), padding=1))[:CHECKED]
+
+    theirs = Checked(lambda: rows(functional.conv2d(x, plain, padding=1)), exact)
+    return theirs, Checked(lambda: rows(convolve(x, layer.weight, None, layer)), exact)
 
 
 def _weight(shape: tuple[int, int], generator: torch.Generator) -> QuantizedWeight:

@@ -35,6 +35,24 @@ class LinearShape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConvolutionShape(LinearShape):
+    """A 3x3 convolution of images `width` pixels wide: `rows` are the pixels of all, `columns` the channels."""
+
+    width: int
+    batch: int
+
+    @property
+    def operations(self) -> int:
+        """Of the nine products."""
+        return 9 * 2 * self.rows * self.columns * self.outputs
+
+    @property
+    def numbers(self) -> int:
+        """Total elements of x, the weight and the output."""
+        return self.rows * (self.columns + self.outputs) + 9 * self.columns * self.outputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowsShape:
     """Rows that are prepared, rotated and quantized; `columns` are those of the result."""
 
@@ -122,5 +140,17 @@ GROUP_NORMS = (
     ImageShape(group="fused", name="SDXL, 2x128x128x320 group norm, SiLU", rows=2 * 128**2, columns=320, batch=2),
     ImageShape(group="fused", name="autoencoder, 512x512x256 group norm, SiLU", rows=512**2, columns=256),
 )
-FUSED: tuple[ProductShape, ...] = (MODULATED, GATED, JOINED, *GROUP_NORMS)
+CONVOLUTIONS = tuple(
+    ConvolutionShape(
+        group="fused",
+        name=f"SDXL, 2x{side}x{side}x{channels}, 3x3 convolution",
+        rows=2 * side**2,
+        columns=channels,
+        outputs=channels,
+        width=side,
+        batch=2,
+    )
+    for side, channels in ((128, 320), (64, 640), (32, 1280))
+)
+FUSED: tuple[ProductShape, ...] = (MODULATED, GATED, JOINED, *GROUP_NORMS, *CONVOLUTIONS)
 GROUPS: tuple[str, ...] = tuple(dict.fromkeys(shape.group for shape in SHAPES))

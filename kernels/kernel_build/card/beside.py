@@ -10,7 +10,7 @@ _BESIDE_FLASH = (INT8, *(f"mezzotint {name}" for name in ("flash-fp16", "int8-al
 LINEAR_ATTENTION = "mezzotint linear attention"
 _EXACT, _ROUNDED = 0.02, 0.05  # allowed error of 16-bit attention, and of anything in 8 or 4 bits
 _INT4, _INT4_INPUTS = 0.2, ("int4-rot", "svdquant", "nvfp4", "w4a4", "4 bits of both")  # inputs, too
-_PEERS = ("torch linear", "copy", "diffusers")
+_PEERS = ("torch linear", "torch convolution", "copy", "diffusers")
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -10,7 +10,7 @@ from fake_products import FakeProducts
 from mezzotint.benchmarks import products
 from mezzotint.benchmarks.attention import quiet
 from mezzotint.benchmarks.fused_products import measure_fused
-from mezzotint.benchmarks.product_shapes import FUSED, GATED, GROUP_NORMS, JOINED, MODULATED, ProductShape
+from mezzotint.benchmarks.product_shapes import CONVOLUTIONS, FUSED, GATED, GROUP_NORMS, JOINED, MODULATED, ProductShape
 from mezzotint.normalization.compiled import CompiledGroupNorm
 from mezzotint.quantization.products.compiled import CompiledLinear
 
@@ -19,6 +19,7 @@ SMALL: tuple[ProductShape, ...] = (
     replace(GATED, rows=20, columns=128, outputs=64),
     replace(JOINED, rows=20, columns=64, outputs=384),
     replace(GROUP_NORMS[0], rows=32, columns=64),
+    replace(CONVOLUTIONS[0], rows=64, columns=64, outputs=64, width=8),
 )
 
 
@@ -32,8 +33,8 @@ def rows_of(monkeypatch, shapes=SMALL, fault=None):
 
 def test_ours_beside_a_copy_or_torch(monkeypatch):
     rows = rows_of(monkeypatch)
-    ours = ["mezzotint rows", "mezzotint int8", "mezzotint int8", "mezzotint group norm"]
-    peers = ["copy", "torch linear", "torch linear", "copy"]
+    ours = ["mezzotint rows", "mezzotint int8", "mezzotint int8", "mezzotint group norm", "mezzotint int8 convolution"]
+    peers = ["copy", "torch linear", "torch linear", "copy", "torch convolution"]
     assert list(rows) == [(s.name, one) for s, *pair in zip(SMALL, peers, ours, strict=True) for one in pair]
     assert all(row.problem is None and row.milliseconds == 2.0 for row in rows.values())
     assert all(rows[shape.name, name].ratio == 1.0 for shape, name in zip(SMALL, ours, strict=True))
@@ -48,5 +49,5 @@ def test_what_is_wrong_has_a_large_error(monkeypatch, shape):
 
 
 def test_a_row_for_each_shape():
-    assert len({shape.name for shape in FUSED}) == len(FUSED) == 5
+    assert len({shape.name for shape in FUSED}) == len(FUSED) == 8
     assert all(len(shape.name.partition(": ")[1]) == 0 for shape in FUSED)

@@ -10,7 +10,7 @@ from kernel_build.card.measured import item_of, row_of
 from kernel_build.card.protocol import Row, Teller
 from mezzotint.benchmarks.attention import dtype_for, quiet
 from mezzotint.benchmarks.fused_products import measure_fused
-from mezzotint.benchmarks.product_shapes import FUSED, LinearShape, ProductShape
+from mezzotint.benchmarks.product_shapes import FUSED, ConvolutionShape, LinearShape, ProductShape
 from mezzotint.benchmarks.products import kernels_for
 from mezzotint.dispatch.library import open_installed
 from mezzotint.normalization.compiled import CompiledGroupNorm
@@ -43,6 +43,8 @@ def _self_test(teller: Teller, norms: CompiledGroupNorm, device: torch.device, d
 
 
 def _small(shape: ProductShape) -> ProductShape:
+    if isinstance(shape, ConvolutionShape):
+        return replace(shape, rows=2 * _ROWS, columns=64, outputs=64, width=8)
     if isinstance(shape, LinearShape):
         return replace(shape, rows=_ROWS, columns=_COLUMNS, outputs=3 * _COLUMNS)
     return replace(shape, rows=_ROWS, columns=_COLUMNS)

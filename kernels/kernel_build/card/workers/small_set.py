@@ -19,7 +19,7 @@ from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reference import attention_gradients, attention_reference
 from mezzotint.benchmarks.attention import kernels_for as attention_for
 from mezzotint.benchmarks.fused_products import one_call
-from mezzotint.benchmarks.product_shapes import GATED, GROUP_NORMS, JOINED, ProductShape
+from mezzotint.benchmarks.product_shapes import CONVOLUTIONS, GATED, GROUP_NORMS, JOINED, ProductShape
 from mezzotint.benchmarks.products import CHECKED
 from mezzotint.benchmarks.products import kernels_for as products_for
 from mezzotint.dispatch.library import Activation, BlockScaledLibrary, Preparation, open_installed
@@ -196,6 +196,7 @@ def _around(kernels: CompiledLinear, norms: CompiledGroupNorm, device: torch.dev
     yield "rows, modulated", modulated
     yield "product, gate and residual", lambda: call(replace(GATED, rows=CHECKED, columns=320, outputs=136))
     yield "product, joined", lambda: call(replace(JOINED, rows=CHECKED, columns=128, outputs=384))
+    yield "convolution", lambda: call(replace(CONVOLUTIONS[0], rows=2 * 99, columns=128, outputs=136, width=11))
     yield "group norm", lambda: call(replace(GROUP_NORMS[0], rows=2 * 99, columns=320))
 
 
