@@ -55,17 +55,14 @@ MZT_DEVICE void arrive_and_announce(uint32_t barrier, uint32_t bytes) {
 }
 // Until the phase of that parity has ended: the first has 0; the one before it, which has ended, 1.
 MZT_DEVICE void wait_phase(uint32_t barrier, uint32_t parity) {
-    MZT_HOPPER_ASM(
-        "{\n"
-        ".reg .pred ended;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-        "@ended bra.uni done;\n"
-        "bra.uni again;\n"
-        "done:\n"
-        "}" ::"r"(barrier),
-        "r"(parity)
-        : "memory");
+    uint32_t ended = !kHasWideProducts;
+    while (!ended) {
+        MZT_HOPPER_ASM(
+            "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p; }"
+            : "=r"(ended)
+            : "r"(barrier), "r"(parity)
+            : "memory");
+    }
 }
 
 // ---- barriers of some warps, by number; 0 is that of all threads
@@ -169,7 +166,7 @@ struct RegisterProduct;
         MZT_DEVICE static void begin(float (&d)[n / 8][4], uint64_t left, uint64_t right, bool add) {              \
             MZT_HOPPER_ASM("{\n.reg .pred p;\nsetp.ne.b32 p, " added ", 0;\n"                                      \
                            "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." name "." name                         \
-                           " {" MZT_WORDS##sixteenths "}, " a ", " b ", p, 1, 1, 0, 0;\n}"                         \
+                           " {" MZT_WORDS##sixteenths "}, " a ", " b ", p, 1, 1, 0, 0; }"                         \
                            : MZT_SUMS##sixteenths                                                                  \
                            : "l"(left), "l"(right), "r"(static_cast<int>(add)));                                   \
         }                                                                                                          \

@@ -68,6 +68,7 @@ void AsyncUnit::arrive(uint32_t address, int64_t announced) {
     here.bytes += announced;
     --here.missing;
     end_phase(here);
+    block_.let_others_on();
 }
 
 bool AsyncUnit::has_ended(uint32_t address, uint32_t parity) { return barrier(address).phase % 2 != parity; }
@@ -84,7 +85,10 @@ AsyncUnit::Turn& AsyncUnit::arrive_at_turn(int number, int threads) {
     return turn;
 }
 
-void AsyncUnit::give_turn(int number, int threads) { arrive_at_turn(number, threads); }
+void AsyncUnit::give_turn(int number, int threads) {
+    arrive_at_turn(number, threads);
+    block_.let_others_on();
+}
 
 void AsyncUnit::wait_turn(int number, int threads) {
     const int64_t round = turns_[number].round;
@@ -105,7 +109,7 @@ void AsyncUnit::copy(const BoxCopy& copy) {
 
 int AsyncUnit::land_one(uint32_t lot) {
     if (copies_.empty()) return 0;
-    const size_t which = lot % copies_.size();
+    const size_t which = lot == ~0u ? copies_.size() - 1 : lot % copies_.size();
     const BoxCopy copy = copies_[which];
     copies_.erase(copies_.begin() + static_cast<int64_t>(which));
     land(copy);

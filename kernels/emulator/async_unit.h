@@ -27,7 +27,7 @@ class AsyncUnit {
 public:
     AsyncUnit(Block& block, int threads, bool late_copies, bool late_reads);
     void start();  // of a block
-    // Let one of the copies arrive, chosen by `lot`; returns how many did.
+    // Let one of the copies arrive, chosen by `lot`, the largest of which is the last; returns how many did.
     int land_one(uint32_t lot);
     // What was not brought to an end when the block's threads were; empty if nothing.
     std::string left_open() const;

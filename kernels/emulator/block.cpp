@@ -45,8 +45,10 @@ void Block::run(int64_t index, const std::function<void()>& body) {
     for (int idle = 0; ended_ < static_cast<int>(threads_.size());) {
         const uint64_t before = steps_;
         turn(conditions_.stubborn ? order[idle % warps] : static_cast<int>(lots_() % warps));
-        // Copies arrive at any time; where warps are stubborn, only when none of them can go on.
-        if (conditions_.stubborn ? idle > warps : idle > 2 * warps || lots_() % 4 == 0) steps_ += units.land_one(lots_());
+        // Copies arrive at any time and in any order; where warps are stubborn, only when none of them can go on, and
+        // the first before the last or, of odd seeds, the last before the first.
+        const bool arrives = conditions_.stubborn ? idle > warps : idle > 2 * warps || lots_() % 4 == 0;
+        if (arrives) steps_ += units.land_one(conditions_.stubborn ? -(conditions_.seed % 2) : lots_());
         if (!failure_.empty()) throw std::runtime_error(failure_);
         idle = steps_ == before ? idle + 1 : 0;
         if (idle > 64 * warps) {
@@ -134,6 +136,11 @@ void Block::copy(uint32_t to, const void* from, bool wanted, bool asynchronous, 
 void Block::wait_until(const std::function<bool()>& holds) {
     while (!holds()) running_->fibre.pause();
     ++steps_;
+}
+
+void Block::let_others_on() {
+    ++steps_;
+    running_->fibre.pause();
 }
 
 void Block::commit_copies() {

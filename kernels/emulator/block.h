@@ -75,6 +75,8 @@ public:
     }
     // Until it is so; asked again and again.
     void wait_until(const std::function<bool()>& holds);
+    // Those who were waited for may go on at once, before this thread does.
+    void let_others_on();
     void commit_copies();
     void wait_copies(int pending);
     [[noreturn]] void fail(const std::string& what) const;

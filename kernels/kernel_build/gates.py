@@ -136,9 +136,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} has no STG.E.128: its output is to be stored 16 bytes at a time"
     if ("quantize_rows" in kernel.name or "quantize_groups" in kernel.name) and not _is_left_out(kernel):
         yield from _of_rows(kernel, where)
-    waits = count(code.everywhere, "WARPGROUP.DEPBAR")
-    if _is_hopper(kernel) and waits > _WAITS_OF_HOPPER:
-        yield f"{where} waits for products at {waits} places and not {_WAITS_OF_HOPPER}: are their registers touched?"
+    yield from _of_hopper(kernel, where)
     for name in expected(kernel):
         if not count(code.in_loops, name):
             yield f"{where} has no {name} in a loop: is it compiled for what it is meant for?"
@@ -147,6 +145,12 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} is not in the table of registers: {WRITE}"
     elif used.registers > allowed:
         yield f"{where} uses {used.registers} registers, and the table allows {allowed}: mend it, or {WRITE}"
+
+
+def _of_hopper(kernel: Kernel, where: str) -> Iterator[str]:
+    waits = count(kernel.instructions.everywhere, "WARPGROUP.DEPBAR")
+    if _is_hopper(kernel) and waits > _WAITS_OF_HOPPER:
+        yield f"{where} waits for products at {waits} places and not {_WAITS_OF_HOPPER}: are their registers touched?"
 
 
 def _of_rows(kernel: Kernel, where: str) -> Iterator[str]:

@@ -9,7 +9,9 @@ _SECTION = re.compile(r"^\s*\.section\s+\.text\.(\S+?),")
 _LABEL = re.compile(r"^(\.L_\w+):")
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?\w+\s+)?([A-Z][\w.]*)(.*)$")
 _TARGET = re.compile(r"\((\.L_\w+)\)")
-_WORK = ("HMMA", "IMMA", "QMMA", "OMMA", "LDSM", "LDGSTS")  # products, and the loads that they wait for
+_WORK = ("HMMA", "HGMMA", "IMMA", "QMMA", "OMMA", "LDSM", "LDGSTS")  # products, and the loads that they wait for
+
+_OF_FOUR_WARPS = "HGMMA"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +35,16 @@ class _Kernel:
         ends = ((first, self.labels[label]) for first, label in self.skips if inside[first] and label in self.labels)
         rare = self._covered((first + 1, last - 1) for first, last in ends if not self._works(first, last))
         looping = [name for name, is_inside in zip(self.names, inside, strict=True) if is_inside]
-        working = self._covered(loop for loop in self.loops if self._works(*loop))
+        working = self._covered(self._working_loops())
         usual = (name for name, *where in zip(self.names, working, rare, strict=True) if where == [True, False])
         return Instructions(everywhere=Counter(self.names), in_loops=Counter(looping), usual=Counter(usual))
+
+    def _working_loops(self) -> list[tuple[int, int]]:
+        """Return loops with products; of kernels that take one tile of queries after another only those over keys."""
+        found = [loop for loop in self.loops if self._works(*loop)]
+        if not any(name.startswith(_OF_FOUR_WARPS) for name in self.names):
+            return found
+        return [(first, last) for first, last in found if not any(first < a and b < last for a, b in found)]
 
     def _covered(self, ranges: Iterable[tuple[int, int]]) -> list[bool]:
         """Whether each instruction is in one of the ranges, whose ends belong to them."""

@@ -124,8 +124,8 @@ def _beside_torch(shape: str, times: float, more: str = "", *bounds: Bound) -> T
 
 # For shapes and implementations of `mezzotint bench attention`.
 ATTENTION_TARGETS = (
-    _speed("SDXL, 64x64", 290),
-    _speed("FLUX.1, 4096 tokens", 330),
+    _speed("SDXL, 64x64", 470),
+    _speed("FLUX.1, 4096 tokens", 671),
     _beside_flash("SDXL, 64x64"),
     _beside_flash("FLUX.1, 4096 tokens"),
     _half_sums("SDXL, 64x64"),

@@ -63,6 +63,17 @@ class Int8Params(ctypes.Structure):
     )
 
 
+class Tiles(ctypes.Structure):
+    """tensor_map.h: what the emulator writes in the place of a map."""
+
+    _fields_: ClassVar[Fields] = _fields(
+        first=_POINTER,
+        sizes=ctypes.c_uint64 * 4,
+        strides=ctypes.c_uint64 * 3,
+        columns__rows__is_bfloat16=ctypes.c_uint32,
+    )
+
+
 class TensorMap(ctypes.Structure):
     """What the stub of the driver writes in the place of a map (stub_cuda.cpp)."""
 

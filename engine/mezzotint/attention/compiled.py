@@ -17,6 +17,7 @@ from mezzotint.attention.kernel_tensors import (
     HALF_SUMS,
     INT8_SCORES,
     INT8_VALUES,
+    WITHOUT_HOPPER,
     Kind,
     check_layout,
     check_table,
@@ -70,6 +71,7 @@ class CompiledAttention:
         self._library = library
         self._prepared: dict[Kind, _Prepared] = {}
         self._calls = library.attention_calls()
+        self._left_out = 0  # flags of every call
 
     def __call__(
         self,
@@ -93,7 +95,7 @@ class CompiledAttention:
         weights times values summed in float16 over 64 keys at a time; `fp8_values`: those of 8-bit floats, with `int8`.
         """
         flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
-        flags |= HALF_SUMS * half_sums | FP8_VALUES * fp8_values
+        flags |= HALF_SUMS * half_sums | FP8_VALUES * fp8_values | self._left_out
         question = (q, k, v, masks.bias, masks.key_mask, masks.key_lengths, scale, flags)
         calls = None if with_lse or table is not None or torch.is_grad_enabled() else self._calls
         if calls is not None:
@@ -113,6 +115,10 @@ class CompiledAttention:
             calls.remember(*question, bytes(arguments))
         return out, lse
 
+    def leave_out_hopper(self) -> None:
+        """From now on use the kernels of all GPUs on Hopper, too, and not those of its own."""
+        self._left_out = WITHOUT_HOPPER
+
     def kernel_name(
         self,
         q: Tensor,
@@ -127,7 +133,7 @@ class CompiledAttention:
     ) -> str:
         """Name of the kernel that such a call runs; raises Unsupported if there is none."""
         flags = _flags(masks, int8=int8 or int8_values, int8_values=int8_values)
-        flags |= HALF_SUMS * half_sums | FP8_VALUES * fp8_values
+        flags |= HALF_SUMS * half_sums | FP8_VALUES * fp8_values | self._left_out
         return self._prepared_for(_Call(q, k, v, masks, None, flags, False, None)).kernel
 
     def _prepared_for(self, call: "_Call") -> _Prepared:

@@ -10,7 +10,7 @@ from mezzotint.attention.masks import Masks
 from mezzotint.dispatch.library import Arguments, Unsupported
 
 DTYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}  # MztDtype of kernels/csrc/api.h
-CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUMS, FP8_VALUES = 1, 2, 8, 16, 32  # flags of kernels/csrc/api.h
+CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUMS, FP8_VALUES, WITHOUT_HOPPER = 1, 2, 8, 16, 32, 64  # of kernels/csrc/api.h
 _ALIGNMENT = 16  # bytes, required of every row
 
 Kind: TypeAlias = tuple[object, ...]

@@ -93,8 +93,10 @@ def _wrong_dtype(dtype: str) -> str | None:
 
 
 def _self_test(kernels: "CompiledAttention", device: "torch.device", dtype: "torch.dtype", *, name: str) -> "SelfTest":
-    from mezzotint.attention.self_test import run_half_sums_self_test, run_self_test
+    from mezzotint.attention.self_test import run_flash_self_test, run_half_sums_self_test, run_self_test
 
+    if name == "flash":
+        return run_flash_self_test(kernels, device, dtype)
     if name == "flash-fp16":
         return run_half_sums_self_test(kernels, device, dtype)
     options = {"int8_values": name == "int8-all", "fp8_values": name == "int8-fp8"}

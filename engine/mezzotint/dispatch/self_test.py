@@ -30,6 +30,7 @@ class SelfTest:
     problem: str | None  # None if the kernels can be used
     has_no_kernels: bool = False  # the only problem is that there are none for the device
     by_others: tuple[str, ...] = ()  # of those that passed, cases that other kernels took, as in a job
+    left_out: str = ""  # kernels that are not used since others passed, and why
 
 
 def run_cases(cases: Sequence[C], problem_of: Callable[[C, int], str | None]) -> SelfTest:

@@ -14,6 +14,7 @@ NUMBERS = {  # what is multiplied, by field of works and cards
     "fp8": "8-bit floats",
     "mxfp8": "8-bit floats, block scales",
     "nvfp4": "4-bit floats, block scales",
+    "wgmma": "16 bits, wgmma",
 }
 
 

@@ -26,6 +26,7 @@ class CardRates:
     fp8: float  # 0: not by these kernels
     mxfp8: float
     nvfp4: float
+    wgmma: float
     exponentials: float
     instructions: float  # of warps
     bandwidth: float  # bytes
@@ -47,6 +48,7 @@ def rates_of(name: str) -> CardRates:
         fp8=rates.fp8 * clock,
         mxfp8=rates.mxfp8 * clock,
         nvfp4=rates.nvfp4 * clock,
+        wgmma=_FULL.get(card.architecture, 0) * clock,
         exponentials=_MORE_EXPONENTIALS.get(card.architecture, EXPONENTIALS) * clock,
         instructions=SCHEDULERS * clock,
         bandwidth=figures.bandwidth * card.processors,

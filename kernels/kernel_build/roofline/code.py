@@ -7,15 +7,15 @@ from pathlib import Path
 from kernel_build.errors import BuildError
 from kernel_build.machine_code import Kernel, Unit, read_machine_code
 from kernel_build.sass import count
-from kernel_build.sources import FAMILY, architectures_of, kernel_sources
+from kernel_build.sources import FAMILY, HOPPER, architectures_of, kernel_sources
 from kernel_build.toolchain import Toolchain
 
 TABLE = Path(__file__).with_name("instructions.txt")
-ARCHITECTURE = "sm_89"  # that of block-scaled products is FAMILY
+ARCHITECTURE = "sm_89"  # that of block-scaled products is FAMILY, that of wgmma HOPPER
 WRITE = "python -m kernel_build roofline"
 _HEAD = (
     f"# Usual instructions in the loops of {ARCHITECTURE} machine code; everywhere if no loop has products.\n"
-    f"# Block-scaled products: of {FAMILY} machine code.\n"
+    f"# Block-scaled products: of {FAMILY} machine code; wgmma: of {HOPPER}.\n"
     f"# Written by: {WRITE}\n"
 )
 
@@ -44,8 +44,9 @@ def code_of(kernel: Kernel) -> StepCode:
 
 
 _NARROW = ("IMMA", "QMMA", "OMMA")  # the latter of floats
-_PRODUCTS = ("HMMA", *_NARROW)
-_WORDS = (("HMMA",), _NARROW, ("MUFU.EX2",), ("LDSM",), ("LDGSTS",))
+_WIDE = ("HMMA", "HGMMA")  # the latter of four warps
+_PRODUCTS = (*_WIDE, *_NARROW)
+_WORDS = (_WIDE, _NARROW, ("MUFU.EX2",), ("LDSM",), ("LDGSTS",))
 
 
 def measured_code(labels: Iterable[str], toolchain: Toolchain) -> dict[str, StepCode]:
@@ -53,11 +54,15 @@ def measured_code(labels: Iterable[str], toolchain: Toolchain) -> dict[str, Step
     wanted = set(labels)
     stems = {label.partition(":")[0] for label in wanted}
     sources = [path for path in kernel_sources() if path.stem in stems]
-    units = [Unit(source=path, architecture=(*architectures_of(path, (ARCHITECTURE,)), FAMILY)[0]) for path in sources]
+    units = [Unit(source=path, architecture=_architecture(path)) for path in sources]
     found = {kernel.label: code_of(kernel) for kernel in read_machine_code(units, toolchain)}
     if missing := wanted - found.keys():
         raise BuildError(f"no such kernel: {', '.join(sorted(missing))}; roofline/kernels.py names those to count")
     return {label: found[label] for label in sorted(wanted)}
+
+
+def _architecture(source: Path) -> str:
+    return (*architectures_of(source, (ARCHITECTURE,)), *architectures_of(source, (HOPPER,)), FAMILY)[0]
 
 
 def read_code(path: Path = TABLE) -> dict[str, StepCode]:

@@ -1,7 +1,7 @@
 """What the model says of each row of RESULTS.md: times by the roofline, peaks and times by the planner."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernel_build.roofline.bounds import expected, runs_on
@@ -24,8 +24,9 @@ _MODELS = {"SDXL base": ("sdxl",), "SDXL base + refiner": ("sdxl", "sdxl-refiner
 
 def model_figure(what: str) -> str:
     """What the model says of a row; empty if it knows none."""
-    if what in _works():
-        return _times(_works()[what])
+    works = [work for (result, _), work in _works().items() if result == what]
+    if works:
+        return _times(works)
     if what == _DECODED:
         return _DECODING
     if what.endswith("mezzotint") and ", copies " in what:
@@ -37,17 +38,20 @@ def model_figure(what: str) -> str:
     return "" if models is None or not limit.isdigit() else _planned(models, int(limit))
 
 
-def _times(work: Work) -> str:
-    """Microseconds at least on each GPU that has the products."""
-    code = read_code().get(work.label, _NOTHING)
-    cards = [card for card in map(rates_of, CARDS) if runs_on(work, card)]
-    return "at least " + ", ".join(f"{1e6 * expected(work, code, card)[0]:.0f} µs ({card.name})" for card in cards)
+def _times(works: Sequence[Work]) -> str:
+    """Microseconds at least on each GPU that has the products of one of these kernels."""
+    table, parts = read_code(), []
+    for card in map(rates_of, CARDS):
+        times = [expected(work, table.get(work.label, _NOTHING), card)[0] for work in works if runs_on(work, card)]
+        parts += [f"{1e6 * min(times):.0f} µs ({card.name})"] if times else []
+    return f"at least {', '.join(parts)}"
 
 
 @functools.cache
-def _works() -> dict[str, Work]:
-    """All kernels on all shapes of the benchmarks, by the row of the results."""
-    return {work.result: work for work in (*_attention(), *_products(), *every()) if work.result}
+def _works() -> dict[tuple[str, bool], Work]:
+    """All kernels on all shapes of the benchmarks, by the row of the results, and whether they are Hopper's own."""
+    works = (*_attention(), *_products(), *every())
+    return {(work.result, work.wgmma > 0): work for work in works if work.result}
 
 
 def _attention() -> Iterator[Work]:

@@ -31,12 +31,13 @@ class Work:
     fp8: float = 0.0  # 8-bit floats with 32-bit sums
     mxfp8: float = 0.0  # with block scales
     nvfp4: float = 0.0
+    wgmma: float = 0.0  # on 16-bit numbers with 32-bit sums, by four warps
     result: str = ""  # the row of RESULTS.md
 
     @property
     def operations(self) -> float:
         """All operations."""
-        return self.f16 + self.f16_sums + self.int8 + self.int4 + self.fp8 + self.mxfp8 + self.nvfp4
+        return self.f16 + self.f16_sums + self.int8 + self.int4 + self.fp8 + self.mxfp8 + self.nvfp4 + self.wgmma
 
 
 def every() -> tuple[Work, ...]:
@@ -54,6 +55,8 @@ def _attention() -> tuple[Work, ...]:
     return (
         replace(small, result=f"{sdxl.name}: mezzotint flash"),
         replace(large, result=f"{flux.name}: mezzotint flash"),
+        _hopper(sdxl, groups=3, keys=128),
+        _hopper(flux, groups=2, keys=176),
         _few_keys(words),
         _few_queries(_shape("few queries of many tokens")),
         _half_sums(sdxl, 64),
@@ -78,6 +81,20 @@ def _forward(shape: Shape, name: str, label: str, rows: int, keys: int) -> Work:
         steps=shape.batch * shape.heads * (shape.nq / rows) * (shape.nk / keys),
         bytes=2.0 * shape.elements,
         f16=float(shape.products),
+    )
+
+
+def _hopper(shape: Shape, groups: int, keys: int) -> Work:
+    d = shape.head_dim
+    return Work(
+        name=f"Hopper's attention forward, heads of {d}",
+        shape=shape.name,
+        label=f"hopper_float16_{d}:attention_hopper.__half.{d}.HopperShape.{groups}.{keys}.HopperParams",
+        step=f"{_WARP_ROWS} queries, {keys} keys",
+        steps=shape.batch * shape.heads * (shape.nq / _WARP_ROWS) * -(-shape.nk // keys),
+        bytes=2.0 * shape.elements,
+        wgmma=shape.products * -(-shape.nk // keys) * keys / shape.nk,
+        result=f"{shape.name}: mezzotint flash",
     )
 
 

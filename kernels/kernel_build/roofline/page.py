@@ -10,7 +10,7 @@ from kernel_build.roofline.bounds import NUMBERS, expected, runs_on
 from kernel_build.roofline.cards import NAMES, rates_of
 from kernel_build.roofline.code import ARCHITECTURE, StepCode
 from kernel_build.roofline.kernels import Work
-from kernel_build.sources import FAMILY, OUTPUT
+from kernel_build.sources import FAMILY, HOPPER, OUTPUT
 
 PAGE = OUTPUT.parent / "docs" / "kernels.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
@@ -62,7 +62,7 @@ def _steps(works: Sequence[Work], code: Mapping[str, StepCode], registers: Regis
 
 
 def _registers(work: Work, registers: RegisterTable) -> int | None:
-    found = (registers.registers.get((work.label, each)) for each in (ARCHITECTURE, FAMILY))
+    found = (registers.registers.get((work.label, each)) for each in (ARCHITECTURE, FAMILY, HOPPER))
     return next((number for number in found if number is not None), None)
 
 

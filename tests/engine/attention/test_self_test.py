@@ -5,7 +5,7 @@ import torch
 from fake_kernels import FakeKernels
 
 from mezzotint.attention.compiled import CompiledAttention
-from mezzotint.attention.self_test import CASES, run_half_sums_self_test, run_self_test
+from mezzotint.attention.self_test import CASES, run_flash_self_test, run_half_sums_self_test, run_self_test
 from mezzotint.dispatch.library import Unsupported
 
 CPU = torch.device("cpu")
@@ -50,6 +50,24 @@ def test_where_there_are_no_sums_in_float16_16_bits_are_tested():
     assert {asked.flags for asked in kernels.launches} == {0}
 
 
+def test_where_only_hoppers_own_kernels_are_wrong_the_others_are_used():
+    kernels = FakeKernels("wrong", only=lambda asked: not asked.flags & 64)
+    compiled = CompiledAttention(kernels)
+    test = run_flash_self_test(compiled, CPU, torch.bfloat16)
+    assert test.problem is None and test.passed == tuple(case.name for case in CASES)
+    assert "error against the reference" in test.left_out
+    q = torch.zeros(1, 1, 8, 64, dtype=torch.bfloat16)
+    compiled(q, q, q)
+    assert kernels.launches[0].flags == 0 and kernels.launches[-1].flags == 64
+
+
+@pytest.mark.parametrize(("fault", "launches"), [(None, len(CASES)), ("wrong", 2)])
+def test_what_other_kernels_do_not_mend_stays_wrong(fault, launches):
+    kernels = FakeKernels(fault)
+    test = run_flash_self_test(CompiledAttention(kernels), CPU, torch.bfloat16)
+    assert (bool(test.problem), test.left_out, len(kernels.launches)) == (fault is not None, "", launches)
+
+
 def test_where_there_are_no_8_bit_floats_8_bit_scores_are_tested():
     class Ampere(FakeKernels):
         def plan(self, arguments, device):
@@ -88,7 +106,7 @@ def test_a_fault_in_one_case_is_enough():
 def test_what_the_device_has_no_kernel_for_is_no_fault():
     test = run(FakeKernels(head_sizes={64, 72}))
     assert test.problem is None
-    assert (len(test.passed), len(test.unsupported)) == (4, 3)
+    assert (len(test.passed), len(test.unsupported)) == (4, 4)
 
 
 def test_what_other_kernels_did_wrong_did_not_pass():

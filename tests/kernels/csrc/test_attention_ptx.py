@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from backward_tiles import Dropout
-from emulated_kernels import DROPOUT, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Problem, judge
+from emulated_kernels import DROPOUT, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Problem, judge
 from ptx import cases, quantize_launch
 from ptx.attention_kernel import AttentionKernel, join_of, programs
-from ptx.attention_launch import ForwardParams, Int8Params, attend
+from ptx.attention_launch import ForwardParams, HopperParams, Int8Params, attend
 from ptx.structs import misread
 
 from kernel_build.sources import CSRC
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 
 PTX_IN_SOURCES = re.compile(r'"((?:cp|st|ld|ldmatrix|mma|ex2|rcp|max|mov)\.[\w.]+)')
 FILES = sorted(path.stem for path in (CSRC / "attention" / "instances").glob("*.cu"))
-ALL = [(name, "sm_89") for name in FILES] + [(name, "sm_75") for name in FILES if name.startswith("float16_")]
+ALL = [(name, "sm_90a" if name.startswith("hopper_") else "sm_89") for name in FILES] + [
+    (name, "sm_75") for name in FILES if name.startswith("float16_")
+]
 
 
 def check(ptx, kernel, problem):
@@ -58,6 +60,7 @@ def test_copies_are_on_their_way_while_others_are_multiplied(ptx):
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     program, passes = programs(ptx, kernel)
     struct = Int8Params if kernel.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8) else ForwardParams
+    struct = HopperParams if kernel.kind == HOPPER else struct
     assert [misread(each, struct) for each in (program, *passes)] == [[]] * (1 + len(passes))
     assert misread(join_of(ptx, kernel), ForwardParams) == []
 
@@ -80,7 +83,7 @@ def problem_for(kernel):
     sizes = {"nq": 70, "nk": min(150, kernel.tile_n) if kernel.kind == SHORT_KEYS else 150}
     masks = {"key_mask": "late", "bias": "full", "table": "random"} if kernel.masked else {}
     more = {"dropout": Dropout(kept=200, seed=1)} if kernel.kind == DROPOUT else masks
-    kinds = {"int8": INT8, "int8_all": INT8_ALL, "half_sums": HALF_SUMS, "int8_fp8": INT8_FP8}
+    kinds = {"int8": INT8, "int8_all": INT8_ALL, "half_sums": HALF_SUMS, "int8_fp8": INT8_FP8, "hopper": HOPPER}
     more |= {name: kernel.kind == kind for name, kind in kinds.items()}
     return Problem(head_dim=kernel.head_dim, dtype=kernel.dtype, **sizes, **more)
 

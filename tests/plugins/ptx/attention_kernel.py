@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from emulated_kernels import DROPOUT, FORWARD, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS
+from emulated_kernels import DROPOUT, FORWARD, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS
 from ptx.compiled import FORMATS, NAMES
 from ptx.program import Program, kernel_of
 
@@ -17,6 +17,7 @@ KINDS = {
     "int8_all_instance": INT8_ALL,
     "half_sums_instance": HALF_SUMS,
     "int8_fp8_instance": INT8_FP8,
+    "hopper_instance": HOPPER,
 }
 ENTRIES = {
     FORWARD: "attention_forward",
@@ -26,6 +27,7 @@ ENTRIES = {
     INT8_ALL: "attention_int8_all",
     HALF_SUMS: "attention_half_sums",
     INT8_FP8: "attention_int8_fp8",
+    HOPPER: "attention_hopper",
 }
 PASSES = "attention/int8/passes.cu"  # the passes before 8-bit products
 BEFORE = {
@@ -81,6 +83,8 @@ class AttentionKernel:
         """Query tiles of 16 per warp, warps, keys per tile, stages of keys, whether queries are in registers."""
         if self.kind == SHORT_KEYS:
             return 1, self._numbers[1], self._numbers[2], 1, 0
+        if self.kind == HOPPER:  # four warps a group
+            return 1, 4 * self._numbers[1], self._numbers[2], 2, 0
         queries, warps, keys, stages, in_registers = self._numbers[1:6]
         return queries, warps, keys, stages, in_registers
 
@@ -97,19 +101,20 @@ class AttentionKernel:
     @property
     def threads(self) -> int:
         """Threads per block."""
-        return 32 * self.shape[1]
+        return 32 * (self.shape[1] + 4 * (self.kind == HOPPER))  # four of which copy
 
     @property
     def source(self) -> str:
         """Its instance file."""
-        return f"attention/instances/{FORMATS[self.dtype]}_{self.head_dim}.cu"
+        prefix = "hopper_" if self.kind == HOPPER else ""
+        return f"attention/instances/{prefix}{FORMATS[self.dtype]}_{self.head_dim}.cu"
 
     @property
     def name(self) -> str:
         """Prefix of its name in PTX."""
         words = [ENTRIES[self.kind], NAMES[self.dtype], self.head_dim]
-        if self.kind == SHORT_KEYS:
-            words += self._numbers[1:]
+        if self.kind in (SHORT_KEYS, HOPPER):
+            words += ["HopperShape"] * (self.kind == HOPPER) + self._numbers[1:]
         else:
             words += ["Shape", *self.shape, *([] if self.kind in (DROPOUT, INT8_ALL, INT8_FP8) else [int(self.masked)])]
         if self.kind == FORWARD:
@@ -120,6 +125,8 @@ class AttentionKernel:
     def shared_bytes(self) -> int:
         """Shared memory as computed by traits.h, short_keys.h and int8/mainloop.h."""
         _, _, tile_n, stages, in_registers = self.shape
+        if self.kind == HOPPER:  # and barriers: two of the queries, and of each stage of keys and values
+            return 2 * self.head_dim * (self.tile_m + 2 * stages * tile_n) + 8 * (2 + 4 * stages)
         padded = -(-self.head_dim // 32) * 32
         row = padded if self.kind in (INT8, INT8_ALL, INT8_FP8) else 2 * self.head_dim
         value = 1 if self.kind in (INT8_ALL, INT8_FP8) else 2
@@ -132,6 +139,8 @@ class AttentionKernel:
     def runs(self) -> bool:
         """Whether its architecture supports it; otherwise the kernel is empty."""
         fits = self.dtype is torch.float16 and self.shared_bytes <= TURING_SHARED_BYTES
+        if self.kind == HOPPER:
+            return self.architecture == "sm_90a"
         return (
             self.architecture in ("sm_89", "sm_120") if self.kind == INT8_FP8 else self.architecture != "sm_75" or fits
         )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import torch
 from block_tables import GivenTable
-from emulated_kernels import Problem, Tensors
+from emulated_kernels import HOPPER, Problem, Tensors
+from kernel_params import Tiles
 from ptx.attention_kernel import AttentionKernel
 from ptx.machine import launch
 from ptx.memory import GlobalMemory
@@ -70,6 +71,18 @@ class ForwardParams(ctypes.Structure):
     )
 
 
+class HopperParams(ctypes.Structure):
+    """The struct of attention/hopper/params.h, with tiles in the place of maps."""
+
+    _fields_ = (
+        *((name, ctypes.c_ubyte * 128) for name in ("q", "k", "v")),
+        ("forward", ForwardParams),
+        ("tiles", ctypes.c_uint32),
+        ("head_dim", ctypes.c_int32),
+        ("rest", ctypes.c_ubyte * (-(ctypes.sizeof(ForwardParams) + 8) % 64)),
+    )
+
+
 class Int8Params(ctypes.Structure):
     """The struct of attention/int8/params.h."""
 
@@ -108,6 +121,9 @@ def attend(
     if passes:
         _run_passes(passes, memory, told)
     blocks *= forward.splits.count
+    if kernel.kind == HOPPER:
+        told = _hopper_params(kernel, tensors, forward)
+        blocks = -(-told.tiles // forward.tiles_per_block)
     machine = launch(program, memory, told, blocks=blocks, threads=kernel.threads, shared_bytes=kernel.shared_bytes)
     if join is not None:
         chunks = forward.splits.all_rows * forward.splits.chunks
@@ -196,6 +212,22 @@ def _in_pairs(bias: torch.Tensor) -> bool:
     *others, key = bias.stride()
     aligned = bias.data_ptr() % (2 * bias.dtype.itemsize) == 0
     return key == 1 and aligned and all(stride % 2 == 0 for stride in others)
+
+
+def _hopper_params(kernel: AttentionKernel, tensors: Tensors, forward: ForwardParams) -> HopperParams:
+    params = HopperParams(forward=forward, head_dim=tensors.problem.head_dim)
+    params.tiles = forward.q_tiles * tensors.problem.batch * tensors.problem.heads
+    for name, rows in (("q", kernel.tile_m), ("k", kernel.tile_n), ("v", kernel.tile_n)):
+        tensor = getattr(tensors, name)
+        tiles = Tiles(
+            first=tensor.data_ptr(),
+            sizes=(*reversed(tensor.shape),),
+            strides=(*(2 * stride for stride in reversed(tensor.stride()[:3])),),
+            columns=64 if kernel.head_dim % 64 == 0 else 32,
+            rows=rows,
+        )
+        ctypes.memmove(getattr(params, name), ctypes.byref(tiles), ctypes.sizeof(tiles))
+    return params
 
 
 def _int8_params(forward: ForwardParams, problem: Problem) -> Int8Params:

@@ -37,6 +37,9 @@ TURING = of(f"instance<float16, 72, {WIDE}, false>", "sm_75")
 TURING_INT8 = of(f"int8_instance<float16, 72, {WIDE}, false>", "sm_75")
 TURING_INT8_ALL = of(f"int8_all_instance<float16, 72, {WIDE}>", "sm_75")
 
+HOPPER = of("hopper_instance<bfloat16, 64, HopperShape<3, 128>>", "sm_90a")
+WIDE_HOPPER = of("hopper_instance<float16, 96, HopperShape<2, 176>>", "sm_90a")
+
 ATTENTION = {
     "float16": (PLAIN, Attention(head_dim=64, dtype=FLOAT, nk=150, outliers=True)),
     "causal, lengths": (PLAIN, Attention(head_dim=64, dtype=FLOAT, batch=2, causal=True, key_lengths=(0, 70))),
@@ -62,6 +65,11 @@ ATTENTION = {
     "Turing": (TURING, Attention(head_dim=72, dtype=FLOAT)),
     "int8 on Turing": (TURING_INT8, Attention(head_dim=72, dtype=FLOAT, int8=True)),
     "all int8 on Turing": (TURING_INT8_ALL, Attention(head_dim=72, dtype=FLOAT, int8_all=True)),
+    "Hopper": (HOPPER, Attention(head_dim=64, heads=1, kv_heads=1, nq=200, nk=300, hopper=True, tiles_per_block=2)),
+    "Hopper, filled up, causal": (
+        WIDE_HOPPER,
+        Attention(head_dim=88, dtype=FLOAT, heads=2, kv_heads=1, nq=70, nk=380, hopper=True, causal=True),
+    ),
 }
 
 BYTES = LinearKernel(bits=8, dtype=FLOAT)

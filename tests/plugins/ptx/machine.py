@@ -7,7 +7,8 @@ import ctypes
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from ptx import arithmetic, block_scales, conversions, movement, products, warps
+from ptx import arithmetic, block_scales, conversions, hopper, movement, products, warps
+from ptx.hopper_units import Units
 from ptx.memory import GlobalMemory, MemoryFault, SharedMemory
 from ptx.program import Address, Instruction, Operand, Program, PtxError, Symbol
 from ptx.registers import Registers
@@ -31,21 +32,34 @@ class Machine:
         self.shared = SharedMemory(blocks, threads, program.static_bytes + shared_bytes)
         self.lanes = self._all = np.arange(blocks * threads)  # executing the current instruction
         self.places = np.zeros(blocks * threads, np.int64)  # program counter of each thread
+        self.waiting = np.zeros(blocks * threads, bool)  # for what other threads or copies bring about
+        self.units = Units(self)
         self.overlapping = 0  # copies in flight at each product, summed
 
     def run(self) -> None:
         """Run until all threads have ended."""
         steps = [_HANDLERS.get(each.name) for each in self.program.code]
         with np.errstate(all="ignore"):
-            while (place := int(self.places.min())) < len(self.program.code):
+            while (place := self._next_place()) < len(self.program.code):
                 instruction, step = self.program.code[place], steps[place]
                 try:
                     self._step(place, instruction, step)
                 except (PtxError, MemoryFault, IndexError, ValueError) as error:
                     raise type(error)(f"{error}, in line {instruction.line}: {instruction.text}") from error
 
+        self.units.check_ended()
+
+    def _next_place(self) -> int:
+        """Where the threads are that are furthest behind of those that do not wait; copies arrive when all do."""
+        end = len(self.program.code)
+        while True:
+            place = int(np.where(self.waiting, end, self.places).min())
+            if place < end or not self.waiting.any():
+                return place
+            self.units.land_one()
+
     def _step(self, place: int, instruction: Instruction, step: "Step | None") -> None:
-        behind = self.places == place
+        behind = (self.places == place) & ~self.waiting
         self.lanes = self._all if behind.all() else np.flatnonzero(behind)
         self.places[self.lanes] = place + 1
         if instruction.guard is not None:
@@ -111,6 +125,9 @@ Step = Callable[[Machine, Instruction], None]
 _CONTROL: Mapping[str, Step] = {
     "bra": lambda machine, instruction: machine.jump(instruction.operands[0]),
     "bra.uni": lambda machine, instruction: machine.jump(instruction.operands[0]),
+    "cvta.param": lambda machine, instruction: machine.write(
+        instruction.operands[0], machine.read(instruction.operands[1], "u64")
+    ),
     "ret": lambda machine, _instruction: machine.end(),
 }
 _HANDLERS: Mapping[str, Step] = {
@@ -121,4 +138,5 @@ _HANDLERS: Mapping[str, Step] = {
     **products.STEPS,
     **warps.STEPS,
     **block_scales.STEPS,
+    **hopper.steps(warps.STEPS["bar.sync"]),
 }

@@ -197,8 +197,8 @@ def _instruction(statement: str, line: int, declared: Container[str]) -> Instruc
 
 
 def _split(text: str) -> list[str]:
-    """Split operands at commas outside of braces."""
-    pieces = re.findall(r"(?:\{[^}]*\}|[^,{}])+", text)
+    """Split operands at commas outside of braces and brackets."""
+    pieces = re.findall(r"(?:\[[^]]*\]|\{[^}]*\}|[^,{}[\]])+", text)
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
@@ -206,6 +206,9 @@ def _operand(text: str, line: int, declared: Container[str]) -> Operand:
     parts = _split(text[1:-1]) if text.startswith("{") else [each.strip() for each in text.split("|")]
     if text.startswith("{") or len(parts) > 1:
         return Several(tuple(_operand(each, line, declared) for each in parts))
+    if text.startswith("[") and "{" in text:  # a map, and where in its tensor
+        base, coordinates = _split(text[1:-1])
+        return Several((_operand(base, line, declared), *_operand(coordinates, line, declared).parts))
     if address := _ADDRESS.match(text):
         return Address(_named(address[1], declared), int(address[2] or 0))
     if _FLOAT.match(text):

@@ -60,6 +60,15 @@ class Registers:
             target = self._values[operand.name] = self._unset(operand.name)
         target[... if len(lanes) == self._count else lanes] = _widened(values, target.dtype)
 
+    def read_named(self, name: str, lanes: np.ndarray) -> np.ndarray:
+        """Return the floats in a register of these threads; those of one that nothing wrote are no numbers."""
+        held = self._values.get(name)
+        return (self._unset(name) if held is None else held)[lanes].view(np.float32)
+
+    def write_named(self, name: str, lanes: np.ndarray, words: np.ndarray) -> None:
+        """Set a register of these threads to 32-bit words."""
+        self._values.setdefault(name, self._unset(name))[lanes] = words
+
     def predicate(self, register: Register, lanes: np.ndarray) -> np.ndarray:
         """Whether a predicate is set."""
         return self.read(register, lanes, "pred")

@@ -115,7 +115,8 @@ def _self_test(device: DeviceInfo, implementation: str, dtype: str, backend: Ker
     schemes = dict.fromkeys(case.partition(": ")[0] for case in test.passed if ": " in case)
     named = f" ({', '.join(schemes)})" if schemes else ""
     missing = f", no kernel for {', '.join(test.unsupported)}" if test.unsupported else ""
-    message = f"passed {len(test.passed)} cases{named}{_by_others(test)}{missing}"
+    without = f", without {test.left_out}" if test.left_out else ""
+    message = f"passed {len(test.passed)} cases{named}{_by_others(test)}{missing}{without}"
     return _SelfTestResult(implementation, name, message, passed=True)
 
 

@@ -23,7 +23,7 @@ from mezzotint.quantization.products.self_test import CASES
 
 CPU = DeviceInfo(id="cpu", name="a stand-in for a card", memory_bytes=1)
 OTHER = DeviceInfo(id="mps", name="another", memory_bytes=1)
-SOME_BY_OTHERS = "passed 6 cases, by other kernels an autoencoder's attention"
+SOME_BY_OTHERS = "passed 8 cases, by other kernels an autoencoder's attention"
 SOUND = LibraryFacts(installed=True, version="0.1.0", abi=1)
 
 
@@ -53,13 +53,13 @@ def test_what_is_wrong_cannot():
 
 def test_what_there_is_no_kernel_for_is_named():
     told = report(FakeKernels(head_sizes={64, 72, 128})).self_tests["cpu flash bfloat16"]
-    assert told == "passed 6 cases, no kernel for an autoencoder's attention"
+    assert told == "passed 6 cases, no kernel for a wide head's self-attention, an autoencoder's attention"
 
 
 @pytest.mark.slow_after(1)
 @pytest.mark.parametrize(
     ("without", "said"),
-    [(lambda head: True, "passed 6 cases, all by other kernels"), (lambda head: head == 512, SOME_BY_OTHERS)],
+    [(lambda head: True, "passed 8 cases, all by other kernels"), (lambda head: head == 512, SOME_BY_OTHERS)],
     ids=["all", "some"],
 )
 def test_what_other_kernels_do_is_named(without, said):
@@ -71,7 +71,13 @@ def test_what_other_kernels_do_is_named(without, said):
 
     found = report(HasNone())
     assert found.self_tests["cpu flash-fp16 bfloat16"] == said
-    assert found.self_tests["cpu flash bfloat16"] == "passed 6 cases"
+    assert found.self_tests["cpu flash bfloat16"] == "passed 8 cases"
+
+
+def test_kernels_that_are_left_out_are_named():
+    found = report(FakeKernels("wrong", only=lambda asked: not asked.flags & 64), devices=(CPU,))
+    told = found.self_tests["cpu flash bfloat16"]
+    assert told.startswith("passed 8 cases, without Hopper's own kernels, since the self-test failed at")
 
 
 def test_a_device_that_breaks_is_told():

@@ -5,7 +5,7 @@ import pytest
 from kernel_build.registers import read_table
 from kernel_build.roofline.code import ARCHITECTURE, read_code
 from kernel_build.roofline.kernels import every
-from kernel_build.sources import FAMILY
+from kernel_build.sources import FAMILY, HOPPER
 from mezzotint.memory.machine.product_rates import OF_AN_INSTRUCTION
 
 WORKS = {work.name: work for work in every()}
@@ -13,7 +13,7 @@ _HMMA, _IMMA = 2 * 16 * 8 * 16, 2 * 16 * 8 * 32  # operations of one instruction
 
 
 def _architecture(work):
-    return FAMILY if "block_scaled" in work.label else ARCHITECTURE
+    return FAMILY if "block_scaled" in work.label else HOPPER if work.wgmma else ARCHITECTURE
 
 
 def test_each_is_a_kernel_that_the_gates_know():
@@ -28,6 +28,14 @@ def test_each_is_a_kernel_that_the_gates_know():
 def test_steps_times_products_of_a_step_are_all_operations(name):
     work, code = WORKS[name], read_code()[WORKS[name].label]
     assert work.steps * (code.hmma * _HMMA + code.imma * _IMMA) == pytest.approx(work.operations)
+
+
+@pytest.mark.parametrize(("head_dim", "keys"), [(64, 128), (128, 176)])
+def test_steps_of_hoppers_own_attention_are_of_four_warps(head_dim, keys):
+    work = WORKS[f"Hopper's attention forward, heads of {head_dim}"]
+    code = read_code()[work.label]
+    assert code.hmma == head_dim // 16 + keys // 16  # scores of all keys, outputs of all columns
+    assert work.steps / 4 * (2 * 2 * 64 * keys * head_dim) == pytest.approx(work.operations)
 
 
 @pytest.mark.parametrize("scheme", ["int8", "int4-lowrank", "mxfp8", "nvfp4"])
