@@ -48,7 +48,7 @@ def rates_of(name: str) -> CardRates:
         fp8=rates.fp8 * clock,
         mxfp8=rates.mxfp8 * clock,
         nvfp4=rates.nvfp4 * clock,
-        wgmma=_FULL.get(card.architecture, 0) * clock,
+        wgmma=(_FULL["sm_90"] if card.architecture == "sm_90" else 0) * clock,
         exponentials=_MORE_EXPONENTIALS.get(card.architecture, EXPONENTIALS) * clock,
         instructions=SCHEDULERS * clock,
         bandwidth=figures.bandwidth * card.processors,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import argument, card_memory, integer
-from mezzotint.cli.command_options import add_command, add_json, add_models_folder
+from mezzotint.cli.command_options import add_command, add_models_folder
 from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.codec import encode
@@ -70,7 +70,7 @@ def add(commands: "Commands") -> None:
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors, no progress")
     output = parser.add_mutually_exclusive_group()
-    add_json(output)
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
     output.add_argument("--jsonl", action="store_true", help="print events and the result as JSON, one object a line")
     add_models_folder(parser)
 
