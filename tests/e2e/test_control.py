@@ -96,8 +96,8 @@ def test_the_command_line_and_from(engine, asked, control, tiny_sdxl_folder, tmp
     assert made.images[0].sha256 == expected
     assert main(["generate", "--from", target, "-o", str(tmp_path / "again.png"), "--json", "--quiet"]) == 0
     assert codec.decode(GenerateResult, json.loads(capsys.readouterr().out)).images[0].sha256 == expected
-    assert main(["generate", "a house", "--control", f"{control.image},model=x,wieght=2"]) == 2
-    assert "'wieght' is not a key" in capsys.readouterr().err
+    assert main(["generate", "a house", "--control", f"{control.image},model=x,height=2"]) == 2
+    assert "'height' is not a key" in capsys.readouterr().err
 
 
 def test_a_second_pass_is_controlled_and_a_refiner_left_out(engine, asked, tiny_refiner_folder):

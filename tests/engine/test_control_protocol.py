@@ -67,7 +67,7 @@ def test_files_with_commas():
         ("", "no image is given"),
         ("a.png", "no model is given; expected IMAGE,model=FILE"),
         ("a.png,model=", "no model is given"),
-        ("a.png,model=m,wieght=1", "'wieght' is not a key; expected model, weight"),
+        ("a.png,model=m,height=1", "'height' is not a key; expected model, weight"),
         ("a.png,model=m,weight=x", "weight='x' is invalid"),
         ("a.png,model=m,weight=2.5", "from 0 to 2"),
         ("a.png,model=m,weight=nan", "weight='nan' is invalid"),
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_told(word, why):
 
 @pytest.mark.parametrize(
     ("value", "why"),
-    [(7, "is not text or a table"), ({"image": "a", "model": 3}, "is not text"), ({"modle": "m"}, "'modle' is not")],
+    [(7, "is not text or a table"), ({"image": "a", "model": 3}, "is not text"), ({"mode": "m"}, "'mode' is not")],
 )
 def test_what_is_wrong_in_a_job_file(value, why):
     with pytest.raises(ValueError, match=why):

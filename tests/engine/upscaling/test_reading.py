@@ -23,7 +23,7 @@ def test_other_kinds_are_spandrel_s(tmp_path):
     from mezzotint.upscaling.other_kinds import _spandrel
 
     _spandrel(tmp_path)
-    from spandrel.architectures.ESRGAN import ESRGAN
+    from spandrel.architectures.ESRGAN import ESRGAN  # type: ignore[import-untyped]
 
     path = tmp_path / "esrgan.safetensors"
     network = ESRGAN(num_filters=8, num_blocks=1, scale=4)

@@ -1,5 +1,7 @@
 """Footprints of single networks."""
 
+from typing import Any
+
 import diffusers
 import pytest
 import torch
@@ -55,9 +57,9 @@ def test_what_a_controlnet_gives_to_the_denoiser_is_counted(class_name):
         settings |= {"num_trans_channel": 32, "num_proj_channel": 32, "addition_time_embed_dim": 8}
     network = getattr(diffusers, class_name)(**settings, conditioning_embedding_out_channels=(16, 32)).eval()
     with torch.no_grad():
-        down, mid = known_call(class_name, network, 16, 1, 7)
+        given: Any = known_call(class_name, network, 16, 1, 7)
     part = component_footprint(network, name="controlnet", class_name=class_name, tokens=7)
     assert part.role == "control"
-    assert part.given == sum(tensor.numel() for tensor in (*down, mid)) / 16**2
+    assert part.given == sum(tensor.numel() for tensor in (*given[0], given[1])) / 16**2
     assert component_from_json(component_to_json(part)).given == part.given
     assert part.live.at(256) > 2 * 256 * part.given

@@ -115,9 +115,9 @@ def test_a_constant_prediction_has_no_edges():
 
 def test_the_order_of_the_tiles_does_not_matter(monkeypatch):
     sample, smaller = latents(20, 12)
-    model, family, starts = Model(), PixArt(), tiling._starts
+    model, family, starts = Model(), PixArt(), tiling.starts
     forwards = predicted(family, sample, smaller, model)
-    monkeypatch.setattr(tiling, "_starts", lambda *sides: starts(*sides)[::-1])
+    monkeypatch.setattr(tiling, "starts", lambda *sides: starts(*sides)[::-1])
     torch.testing.assert_close(predicted(family, sample, smaller, model), forwards, rtol=1e-5, atol=1e-6)
 
 
