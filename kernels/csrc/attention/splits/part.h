@@ -1,6 +1,6 @@
-// Few tiles of queries and many keys: several blocks share a tile of queries, each with a part of the keys that it sees.
-// They leave unnormalized sums in the workspace, and a second kernel joins them (join.h; arXiv 2307.08691, section 3.1,
-// over blocks instead of over steps).
+// Few tiles of queries and many keys: several blocks share a tile, each with a part of the keys that it sees.
+// They leave unnormalized sums in the workspace, and a second kernel joins them (join.h; arXiv 2307.08691,
+// section 3.1, over blocks instead of over steps).
 //
 // A block sees its part as all keys there are: pointers, lengths and edges are moved by the first of them. So the main
 // loop is the same, and knows nothing of parts.
@@ -34,8 +34,8 @@ struct KeyRange {
     int limit, tiles, masked_tiles;
 };
 
-// Narrow the keys of a block to those of its part, and return the first of them. Parts have whole tiles, as many as each
-// other except for the last ones, which may have none.
+// Narrow the keys of a block to those of its part, and return the first of them. Parts have whole tiles, all as many
+// but for the last ones, which may have none.
 template <class T>
 MZT_DEVICE int take_part(KeyRange& keys, const ForwardParams& params, int number) {
     if (!kSplits<T> || params.splits.count == 1) return 0;
@@ -63,7 +63,8 @@ MZT_DEVICE void move_sight(Sight& sight, int first_key) {
 // Sums of weights times values, not divided by the sums of weights, and for each row how far its weights are scaled and
 // their sum. Slices of a head have the same rows, and the first one leaves them.
 template <class T, class Loop>
-MZT_DEVICE void write_part(const Loop& loop, const ForwardParams& params, int first_query, int64_t first_row, int slice) {
+MZT_DEVICE void write_part(const Loop& loop, const ForwardParams& params, int first_query, int64_t first_row,
+                           int slice) {
     const int thread = thread_index_anew();
     const int lane_column = slice * T::slice_dim + thread % 4 * 2;
 #pragma unroll
