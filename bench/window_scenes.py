@@ -192,8 +192,9 @@ def _create_speed(stage: Stage) -> QWidget:
 
 def _create_control(stage: Stage) -> QWidget:
     stage.page(CREATE)
+    stage.program.create.chosen.set_model("starter-xl")
     controls = stage.window.create_page.sections.controls
-    controls.add([_first_path(stage)])
+    controls.add(["/pictures/house-edges.png"])
     controls.use_model(0, "/models/controlnet/canny-sdxl.safetensors")
     stage.program.create.chosen.change(count=1)
     _show_section(stage, "control")
@@ -441,7 +442,7 @@ SCENES = {
     "create": Scene(bring=_create, kept="dark"),
     "create-settings": Scene(bring=_create_settings),
     "create-speed": Scene(bring=_create_speed),
-    "create-control": Scene(bring=_create_control),
+    "create-control": Scene(bring=_create_control, empty=True),
     "edit": Scene(bring=_edit),
     "gallery": Scene(bring=_gallery, kept="light"),
     "models": Scene(bring=_models, kept="light"),
