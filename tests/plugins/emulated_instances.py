@@ -17,7 +17,7 @@ from mezzotint_kernels.errors import KernelsError
 
 T = TypeVar("T")
 
-PRODUCTS = ("int8", "int4", "codebook", "w4a4", "svdquant", "fp8")
+PRODUCTS = ("int8", "int4", "codebook", "w4a4", "svdquant", "fp8", "convolution")
 COMPILED = {"bfloat16_64", *(f"bfloat16_{kind}" for kind in PRODUCTS)}
 CARD = (80, 108, 163 * 1024)  # the device that is planned for
 

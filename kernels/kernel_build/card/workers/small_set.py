@@ -196,7 +196,7 @@ def _around(kernels: CompiledLinear, norms: CompiledGroupNorm, device: torch.dev
     yield "rows, modulated", modulated
     yield "product, gate and residual", lambda: call(replace(GATED, rows=CHECKED, columns=320, outputs=136))
     yield "product, joined", lambda: call(replace(JOINED, rows=CHECKED, columns=128, outputs=384))
-    yield "convolution", lambda: call(replace(CONVOLUTIONS[0], rows=2 * 99, columns=128, outputs=136, width=11))
+    yield "convolution", lambda: call(replace(CONVOLUTIONS[0], rows=CHECKED, columns=128, outputs=136, width=8))
     yield "group norm", lambda: call(replace(GROUP_NORMS[0], rows=2 * 99, columns=320))
 
 
