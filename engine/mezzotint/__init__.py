@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mezzotint.errors import MezzotintError
     from mezzotint.protocol import (
         Cascade,
+        ControlRef,
         GenerateManyRequest,
         GenerateRequest,
         GenerateResult,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Cascade",
+    "ControlRef",
     "Engine",
     "GenerateManyRequest",
     "GenerateRequest",

@@ -17,6 +17,7 @@ from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.leftover_latents import matches_exactly
 from mezzotint.protocol import (
     Cascade,
+    ControlRef,
     DecodeRequest,
     GeneratedImage,
     GenerateRequest,
@@ -206,6 +207,7 @@ def test_files_that_are_no_latents_are_passed_over(store, work, request_of, data
 
 # ---- whether they are of this request
 
+CONTROL = ControlRef(image="/a.png", model="/canny")
 SAID = {
     "prompt": st.sampled_from(["a", "b"]),
     "negative_prompt": st.sampled_from(["", "rain"]),
@@ -214,6 +216,7 @@ SAID = {
     "images": st.sampled_from([(), (ImageInput(path="/a.png"),), (ImageInput(path="/b.png", role="mask"),)]),
     "embeddings": st.sampled_from([(), ("/e",)]),
     "loras": st.sampled_from([(), (LoraRef(path="/l"),), (LoraRef(path="/l", weight=0.5),)]),
+    "controls": st.sampled_from([(), (CONTROL,), (dataclasses.replace(CONTROL, weight=0.5),)]),
     "dtype": st.sampled_from(["auto", "float16"]),
     "quantization": st.sampled_from(["auto", "int8"]),
     "text_quantization": st.sampled_from(["auto", "int8"]),
@@ -256,6 +259,7 @@ def filled(request):
     return dataclasses.replace(
         request,
         cascade=dataclasses.replace(request.cascade, stages=stages),
+        controls=tuple(dataclasses.replace(one, sha256="0", image_sha256="1") for one in request.controls),
         strength=request.strength if request.strength is not None else 0.9,
         dtype="float32" if request.dtype == "auto" else request.dtype,
         quantization="none" if request.quantization == "auto" else request.quantization,
@@ -273,7 +277,7 @@ def test_what_the_engine_settled_agrees_with_what_was_asked(request_):
 @given(REQUESTS, REQUESTS)
 def test_nothing_that_was_said_otherwise_agrees(one, other):
     if matches_exactly(one, filled(other)):
-        for name in ("prompt", "negative_prompt", "images", "embeddings", "loras"):
+        for name in ("prompt", "negative_prompt", "images", "embeddings", "loras", "controls"):
             assert getattr(one, name) == getattr(other, name)
         assert len(one.cascade.stages) == len(other.cascade.stages)
         for asked, made in zip(one.cascade.stages, filled(other).cascade.stages, strict=True):

@@ -14,6 +14,7 @@ from mezzotint.images.naming import NameFields, image_path
 from mezzotint.jobs.requests import apply_diff, diff, resolve, run_key, steps_of, title_of
 from mezzotint.protocol import (
     Cascade,
+    ControlRef,
     GenerateRequest,
     ImageInput,
     LoraRef,
@@ -111,6 +112,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
         images=(ImageInput(path="../i.png"),),
         embeddings=("e",),
         loras=(LoraRef(path="/abs/l"),),
+        controls=(ControlRef(image="c.png", model="net"),),
         cascade=Cascade(stages=stages),
     )
     resolved = resolve(request).request
@@ -118,6 +120,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     assert resolved.images[0].path == str(tmp_path.parent / "i.png")
     assert resolved.embeddings == (f"{here}e",)
     assert resolved.loras[0].path == str(Path("/abs/l").absolute())
+    assert (resolved.controls[0].image, resolved.controls[0].model) == (f"{here}c.png", f"{here}net")
     first, second, third = resolved.cascade.stages
     assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
     assert first.model.parts == (f"{here}v", f"{here}t")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mezzotint import paths
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.jobs.store import JobStore, Opened, PhaseSeconds, TaskCounts, queue_path
-from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, ModelRef, Output, Stage
+from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, ModelRef, Output, Stage
 
 SECONDS = PhaseSeconds(load=4, encode=1, step=0.5, decode=2, save=1, steps=20)
 
@@ -133,7 +133,10 @@ def test_the_images_that_entries_begin_from_are_known(store):
 
     store.add([begun_from("/init.png", "/mask.png")])
     store.add([begun_from("/one.png"), begun_from("/two \u00e9.png"), GenerateRequest(prompt="b")])
-    assert store.request_images() == {"/init.png", "/mask.png", "/one.png", "/two \u00e9.png"}
+    controls = [(ControlRef(image=f"/edges{number}.png", model="m"),) for number in range(2)]
+    store.add([GenerateRequest(prompt="b", controls=each) for each in controls])
+    images = {"/init.png", "/mask.png", "/one.png", "/two \u00e9.png", "/edges0.png", "/edges1.png"}
+    assert store.request_images() == images
 
 
 def test_pages_and_states(store, request_of):

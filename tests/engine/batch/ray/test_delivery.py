@@ -13,7 +13,7 @@ from mezzotint.batch.ray.delivery import delivered
 from mezzotint.batch.ray.node import Node
 from mezzotint.batch.ray.parcel import packed, parcel_to_wire, reply_from_wire
 from mezzotint.errors import ProtocolError, StorageError
-from mezzotint.protocol import ImageInput
+from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, ImageInput
 
 
 def answer_to(request):
@@ -39,7 +39,9 @@ def test_it_is_the_file_that_an_engine_here_would_have_written(tmp_path, suffix)
     digest = (
         packed(replace(task(1, tmp_path).request, images=(ImageInput(path=str(photo)),))).requests[0].images[0].sha256
     )
-    request = replace(task(1, tmp_path).request, images=(ImageInput(path=str(photo), sha256=digest),))
+    control = ControlRef(image=str(photo), model="net.safetensors", image_sha256=digest)
+    image = ImageInput(path=str(photo), sha256=digest)
+    request = replace(task(1, tmp_path).request, images=(image,), controls=(control,))
     here = StandIn().write(written_to(request, tmp_path / "here" / f"a{suffix}"))
     result = delivered(written_to(request, tmp_path / "there" / f"a{suffix}"), answer_to(request))
     assert (tmp_path / "there" / f"a{suffix}").read_bytes() == (tmp_path / "here" / f"a{suffix}").read_bytes()
@@ -85,3 +87,16 @@ def test_a_disk_that_refuses_is_told_as_that(sent, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError):
         delivered(written_to(sent[0], tmp_path / "file" / "1.png"), sent[1])
+
+
+def test_control_images_have_their_local_paths_in_the_result(tmp_path, sent):
+    photo = tmp_path / "photo.png"
+    painted(5).save(photo)
+    there = FileUsed(path="/node/given-00", sha256="00", bytes=1)
+    used = ControlUsed(file=there, image=there, weight=1.0, start=0.0, end=1.0, type=None, preprocess="none")
+    request = replace(sent[0], controls=(ControlRef(image=str(photo), model="net", image_sha256="00"),))
+    stages = tuple(replace(stage, controls=(used,)) for stage in sent[1].result.stages)
+    answer = replace(sent[1], result=replace(sent[1].result, stages=stages))
+    result = delivered(written_to(request, tmp_path / "1.png"), answer)
+    assert [stage.controls[0].image.path for stage in result.stages] == [str(photo)] * len(stages)
+    assert [stage.controls[0].file for stage in result.stages] == [there] * len(stages)

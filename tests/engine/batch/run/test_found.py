@@ -6,7 +6,7 @@ import pytest
 from batch_programs import StandIn, painted, task
 
 from mezzotint.batch.run.found import found_image, is_taken
-from mezzotint.protocol import Cascade, ImageInput, LoraRef, Sampling, Stage
+from mezzotint.protocol import Cascade, ControlRef, ImageInput, LoraRef, Sampling, Stage
 
 
 def nobodys(_):
@@ -46,6 +46,7 @@ def test_nothing_is_there(tmp_path):
         {"strength": 0.5},
         {"loras": (LoraRef(path="ink.safetensors"),)},
         {"images": (ImageInput(path="a.png", sha256="1" * 64),)},
+        {"controls": (ControlRef(image="a.png", model="canny.safetensors"),)},
         {"cascade": Cascade(stages=(Stage(sampling=Sampling(steps=9)),))},
     ],
 )
@@ -72,3 +73,13 @@ def test_a_link_to_nowhere_takes_a_name(tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "nowhere")
     assert is_taken(link) and not is_taken(tmp_path / "nowhere")
+
+
+def test_control_images_are_compared_by_content_and_networks_by_name(tmp_path):
+    control = ControlRef(image="/there/a.png", model="/there/canny.safetensors", image_sha256="1" * 64)
+    one = task(3, tmp_path)
+    StandIn().write(replace(one.request, controls=(replace(control, sha256="2" * 64),)))
+    here = replace(control, image="/here/b.png", model="/here/canny.safetensors")
+    for asked, is_it in ((here, True), (replace(here, weight=0.5), False), (replace(here, image_sha256="3"), False)):
+        found = found_image(replace(one, request=replace(one.request, controls=(asked,))), tmp_path, nobodys)
+        assert (found is not None) is is_it

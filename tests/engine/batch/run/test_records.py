@@ -6,7 +6,7 @@ import os
 import pytest
 
 from mezzotint.batch.run.records import change_of_input
-from mezzotint.protocol import GenerateRequest, ImageInput
+from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput
 
 
 @pytest.fixture
@@ -19,7 +19,10 @@ def photo(tmp_path):
 def changed(photo):
     digest = hashlib.sha256(b"as it was").hexdigest()
     images = (ImageInput(path=str(photo)), ImageInput(path=str(photo), sha256=digest))
-    return change_of_input(GenerateRequest(prompt="a", images=images))
+    controls = (ControlRef(image=str(photo), model="m", image_sha256=digest),)
+    found = change_of_input(GenerateRequest(prompt="a", images=images))
+    assert change_of_input(GenerateRequest(prompt="a", controls=controls)) == found
+    return found
 
 
 def test_images_that_are_as_they_were(photo):

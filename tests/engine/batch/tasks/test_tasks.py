@@ -22,7 +22,7 @@ from mezzotint.batch.tasks.tasks import BatchTask, Shard, Skipped, tasks_of
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images import reading
 from mezzotint.options import Options
-from mezzotint.protocol import GenerateRequest, ImageInput, LoraRef, ModelRef
+from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput, LoraRef, ModelRef
 
 
 def png(path, *, size=(8, 6), color="red", mode="RGB", **said):
@@ -182,6 +182,21 @@ def test_a_changed_input_is_another_task_under_the_same_name(tmp_path):
         after.settings_hash,
         after.request.seed,
     )
+
+
+def test_a_changed_control_image_is_another_task(tmp_path):
+    def only():
+        (one,) = made(words("p", settings=Options(control=(ControlRef(image="c.png", model="net"),))), tmp_path)
+        return one
+
+    png(tmp_path / "c.png")
+    before = only()
+    png(tmp_path / "c.png", color="blue")
+    after = only()
+    assert before.key != after.key
+    (control,) = after.request.controls
+    assert (control.image, control.model) == (str(tmp_path / "c.png"), str(tmp_path / "net"))
+    assert len(control.image_sha256) == 64
 
 
 # ---- folders
