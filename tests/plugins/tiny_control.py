@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tiny_sdxl import unet_name
+from tiny_sdxl import LAYERS, unet_name
 
 EMBEDDING = (16, 32)  # channels of the convolutions before the network: two pixels per latent
 
@@ -48,9 +48,9 @@ def write_original_control(folder: Path, path: Path, *, prefix: str = "control_m
     return path
 
 
-def original_name(name: str) -> str:
-    """Return the original name of a tensor of diffusers' ControlNet."""
-    last = 2 * (2 * (len(EMBEDDING) - 1) + 1)
+def original_name(name: str, layers: int = LAYERS, convolutions: int = 2 * len(EMBEDDING)) -> str:
+    """Return the original name of a tensor of diffusers' ControlNet; `convolutions`: before the network."""
+    last = 2 * (convolutions - 1)
     name = name.replace("controlnet_cond_embedding.conv_in", "input_hint_block.0")
     name = name.replace("controlnet_cond_embedding.conv_out", f"input_hint_block.{last}")
     name = name.replace("controlnet_mid_block", "middle_block_out.0")
@@ -58,4 +58,4 @@ def original_name(name: str) -> str:
         return f"input_hint_block.{2 * int(match[1]) + 2}.{match[2]}"
     if match := re.fullmatch(r"controlnet_down_blocks\.(\d+)\.(.+)", name):
         return f"zero_convs.{match[1]}.0.{match[2]}"
-    return name if name.startswith(("input_hint", "middle_block_out")) else unet_name(name)
+    return name if name.startswith(("input_hint", "middle_block_out")) else unet_name(name, layers)
