@@ -6,6 +6,7 @@ import pytest
 
 from mezzotint.protocol import (
     Cascade,
+    ControlRef,
     GenerateRequest,
     ImageInput,
     Inpaint,
@@ -21,6 +22,7 @@ from mezzotint.stages.together import batch_key, same_batch
 MASK, REFERENCE = ImageInput(path="m.png", role="mask"), ImageInput(path="r.png", role="reference")
 PLAIN = GenerateRequest(prompt="a red house", images=(ImageInput(path="a.png", sha256="1"),))
 STAGE = Stage(model=ModelRef(id="a"))
+CONTROL = ControlRef(image="a.png", model="canny.safetensors")
 
 FREE = {
     "prompt": "a boat",
@@ -41,6 +43,7 @@ TOGETHER_APART = {
     "text_quantization": "int8",
     "embeddings": ("a.safetensors",),
     "loras": (LoraRef(path="a.safetensors"),),
+    "controls": (CONTROL,),
     "memory": "lowest",
     "vram_limit_bytes": 10**9,
     "ram_limit_bytes": 10**9,
@@ -68,6 +71,15 @@ def test_what_must_be_the_same(field):
     other = replace(PLAIN, **{field: TOGETHER_APART[field]})
     assert not same_batch(PLAIN, other)
     assert same_batch(other, replace(other, prompt="a boat"))
+
+
+def test_control_images_may_differ_but_not_their_networks():
+    def with_control(**changes):
+        return replace(PLAIN, controls=(replace(CONTROL, **changes),))
+
+    assert same_batch(with_control(), with_control(image="b.png", image_sha256="1"))
+    for changes in ({"model": "depth.safetensors"}, {"weight": 0.5}, {"end": 0.5}, {"type": "canny"}):
+        assert not same_batch(with_control(), with_control(**changes))
 
 
 @pytest.mark.parametrize("field", ALONE)

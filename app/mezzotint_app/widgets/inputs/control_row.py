@@ -107,6 +107,8 @@ class ControlRow(QFrame):
         form = QFormLayout(self._body)
         form.setContentsMargins(0, 0, 0, 0)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow(self.tr("ControlNet"), model)
         form.addRow(self.tr("Weight"), self._weight)
         form.addRow(self.tr("Steps"), self._interval)
