@@ -449,7 +449,10 @@ class Emulator:
         fields = ("batch", "heads", "kv_heads", "nq", "nk", "head_dim")
         sizes = {name: getattr(problem, name) for name in fields} | changes
         pointers = {"bias": 16 * (problem.bias is not None), "key_mask": 16 * (problem.key_mask is not None)}
-        arguments = AttentionArgs(dtype=CODES[problem.dtype], flags=problem.flags, scale=0.125, **sizes, **pointers)
+        strides = _packed(sizes) if problem.hopper else {}
+        flags = int(sizes.pop("flags", problem.flags))
+        options = {"dtype": CODES[problem.dtype], "flags": flags, "scale": 0.125}
+        arguments = AttentionArgs(**options, **sizes, **pointers, **strides)
         table = BlockTableArgs(block_q=problem.table_queries, block_k=64)
         if problem.table is not None:
             arguments.table = ctypes.addressof(table)
@@ -471,6 +474,14 @@ class Emulator:
             matrix_loads=computed.report.matrix_loads,
             error=computed.report.error.decode(),
         )
+
+
+def _packed(sizes: dict[str, int]) -> dict[str, tuple[int, int, int]]:
+    """Return strides of contiguous tensors."""
+    d = sizes["head_dim"]
+    queries, keys = ((sizes[heads], sizes[tokens]) for heads, tokens in (("heads", "nq"), ("kv_heads", "nk")))
+    of = {"q": queries, "out": queries, "k": keys, "v": keys}
+    return {f"{name}_stride": (heads * tokens * d, tokens * d, d) for name, (heads, tokens) in of.items()}
 
 
 def judge(tensors: Tensors) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 from mezzotint_kernels import abi
 from mezzotint_kernels.library import Library
 
-KINDS = ("forward", "short keys", "int8", "dropout", "int8-all", "flash-fp16", "int8-fp8")
+KINDS = ("forward", "short keys", "int8", "dropout", "int8-all", "flash-fp16", "int8-fp8", "hopper")
 DTYPES = ("float16", "bfloat16")
 
 
@@ -45,6 +45,12 @@ class Instance:
             return "fp8"
         by_bits = {(8, 8): "int8", (4, 8): "int4-lowrank", (4, 4): "int4-rot"}[self.weight_bits, self.x_bits]
         return "svdquant" if self.is_grouped else "int4-codebook" if self.has_codebook else by_bits
+
+    def takes_heads(self, head_dim: int) -> bool:
+        """Whether it computes attention of that head size; Hopper's fill up to twice as many columns."""
+        if self.kind != "hopper":
+            return self.head_dim == head_dim
+        return head_dim <= self.head_dim <= 2 * head_dim
 
     @property
     def name(self) -> str:

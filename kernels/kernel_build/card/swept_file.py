@@ -26,7 +26,8 @@ _NOTHING = ": no card has been swept yet"
 _END = "    {},\n};\n\n}  // namespace mezzotint\n"
 _ENTRY = re.compile(r"^    \{(\d+), .*$", re.MULTILINE)
 _INSTANCE = re.compile(
-    r"mezzotint (forward|short keys|flash-fp16|int8-all|int8-fp8|int8) \w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads"
+    r"mezzotint (forward|hopper|short keys|flash-fp16|int8-all|int8-fp8|int8) "
+    r"\w+ d\d+ (\d+)x(\d+)( masked)?, (\d+) threads"
 )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, HALF_SUMS, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Card, Emulator, Problem
+from emulated_kernels import FORWARD, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Card, Emulator, Problem
 from emulator_build import LEFT_OUT, build, copy_sources
 
 from kernel_build.card.forced import instance_of
@@ -42,6 +42,38 @@ def test_every_card_has_a_kernel_for_every_head_size(emulator, card, head_dim):
             assert plan.instance.head_dim == head_dim
             assert plan.instance.shared_bytes <= card.shared_bytes
             assert plan.instance.kind == FORWARD
+
+
+OWN = replace(SDXL, hopper=True)
+OWN_HEADS = ((64, 64), (72, 96), (88, 96), (96, 96), (112, 128), (128, 128), (160, 192), (256, 256))
+
+
+@pytest.mark.parametrize(("head_dim", "own"), OWN_HEADS)
+def test_hopper_has_kernels_of_its_own(emulator, head_dim, own):
+    problem = replace(OWN, head_dim=head_dim)
+    found = emulator.plan(problem, H200)
+    assert (found.instance.kind, found.instance.head_dim, found.workspace_bytes) == (HOPPER, own, 0)
+    assert found.text.startswith(f"hopper bfloat16 d{head_dim} ")
+    for card in (card for card in CARDS.values() if card not in (H200, TURING)):
+        assert emulator.plan(problem, card).instance.kind == FORWARD
+
+
+@pytest.mark.parametrize(
+    ("problem", "changes"),
+    [
+        (OWN, {"key_lengths": 16}),  # rows behind the last key may be no numbers
+        (OWN, {"flags": 64}),  # as is asked
+        (replace(OWN, key_mask="random"), {}),
+        (replace(OWN, bias="full"), {}),
+        (replace(OWN, head_dim=512, heads=1, kv_heads=1), {}),
+        (replace(OWN, nk=77), {}),  # few keys
+        (replace(OWN, nk=0), {}),
+        (SDXL, {}),  # strides of 0: the same for all heads
+    ],
+)
+def test_what_hopper_takes_the_kernels_of_all_cards_for(emulator, problem, changes):
+    plan = emulator.plan(problem, H200, **changes)
+    assert plan.instance is not None and plan.instance.kind in (FORWARD, SHORT_KEYS)
 
 
 @pytest.mark.parametrize("card", [card for card in CARDS.values() if card is not TURING])

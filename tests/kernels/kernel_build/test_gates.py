@@ -95,6 +95,26 @@ def test_a_running_maximum_is_raised_by_vote_so_that_the_usual_step_has_no_shuff
 ROWS = ["LDG.E.128.CONSTANT", "STG.E.64", "SHFL.BFLY"]
 
 
+HOPPER = ["HGMMA.64x128x16.F32", "UTMALDG.4D", "SYNCS.PHASECHK.TRANS64.TRYWAIT", "BAR.ARV", "MUFU.EX2", "VOTE.ANY"]
+
+
+def hopper_kernel(loops=HOPPER, waits=4, **changes):
+    waiting = ["WARPGROUP.DEPBAR.LE"] * waits
+    return kernel("attention_hopper", "sm_90a", loops=loops, everywhere=[*STORES, *waiting], **changes)
+
+
+def test_hoppers_own_attention_has_its_copies_and_products():
+    assert judged(hopper_kernel()) == []
+    for name in HOPPER:
+        (line,) = judged(hopper_kernel([each for each in HOPPER if each != name]))
+        assert "in a loop: is it compiled for what it is meant for?" in line
+
+
+def test_products_that_are_waited_for_one_by_one_are_told():
+    (line,) = judged(hopper_kernel(waits=23))
+    assert "waits for products at 23 places and not 4" in line
+
+
 def rows_kernel(everywhere):
     return kernel("quantize_rows", loops=(), everywhere=everywhere)
 

@@ -54,6 +54,13 @@ def test_what_is_skipped_without_a_product_is_not_usual():
     assert parse_sass(work)["powers"].usual == parse_sass(work)["powers"].in_loops - Counter({"BRA": 1})
 
 
+def test_of_loops_within_loops_of_four_warps_products_only_the_inner_ones_are_usual():
+    inner = POWERS.replace("MUFU.EX2", "HGMMA.64x64x16.F32").replace("`(.L_x_2)", "`(.L_x_9)")
+    code = parse_sass(inner.replace("        /*0070*/", ".L_x_9:\n        /*0070*/"))["powers"]
+    assert code.usual == Counter({"STS": 1, "LDS": 1, "HGMMA.64x64x16.F32": 1, "BRA": 1})
+    assert code.in_loops["LDG.E"] == 1
+
+
 def test_a_loop_without_products_is_not_usual():
     code = parse_sass(POWERS)["powers"]
     assert code.in_loops and not code.usual

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kernel_build.sources import ARCHITECTURES, FAMILY, architectures_of, closure, digest, kernel_sources
+from kernel_build.sources import ARCHITECTURES, FAMILY, HOPPER, architectures_of, closure, digest, kernel_sources
 
 
 @pytest.fixture
@@ -54,6 +54,15 @@ def test_block_scaled_sources_are_compiled_for_their_family_alone(root):
     assert architectures_of(plain, ["sm_80", "sm_120"]) == ("sm_80", "sm_120")
     text = (root / "kernels/CMakeLists.txt").read_text("utf-8")
     assert f"PROPERTIES CUDA_ARCHITECTURES {FAMILY.removeprefix('sm_')}-real)" in text
+
+
+def test_hoppers_own_sources_are_compiled_for_it_alone(root):
+    own = root / "kernels/csrc/attention/instances/hopper_bfloat16_128.cu"
+    assert own in kernel_sources()
+    assert architectures_of(own) == (HOPPER,)
+    assert architectures_of(own, ["sm_89"]) == ()
+    text = (root / "kernels/CMakeLists.txt").read_text("utf-8")
+    assert f"mezzotint_hopper PROPERTIES CUDA_ARCHITECTURES {HOPPER.removeprefix('sm_')}-real)" in text
 
 
 def test_every_source_that_nvcc_compiles_is_found(root):

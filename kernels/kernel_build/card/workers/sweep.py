@@ -95,7 +95,7 @@ def _serving(
 
 def serves(instance: Instance, shape: Shape, dtype: str, asked: str, masked: bool) -> bool:
     """Whether an instance supports the shape."""
-    if (instance.head_dim, instance.dtype, instance.masked) != (shape.head_dim, dtype, masked):
+    if not instance.takes_heads(shape.head_dim) or (instance.dtype, instance.masked) != (dtype, masked):
         return False
     if (instance.kind if instance.kind in ASKED else ASKED[0]) != asked:
         return False
