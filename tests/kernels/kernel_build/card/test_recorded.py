@@ -37,7 +37,7 @@ def test_a_row_says_where_it_comes_from_and_takes_its_target_s_place(tmp_path):
     assert record_results(folder, tmp_path / "TABLE.md") == 2
     ours, peer = told(tmp_path / "TABLE.md")
     assert (ours.what, ours.gpu, ours.commit, ours.command) == (WHAT, "Paper Card", "abc", "make gpu-check")
-    assert ours.target == "at least 290 TFLOP/s" and "1.00 times the best SDPA" in ours.figure
+    assert ours.target == "at least 470 TFLOP/s" and "1.00 times the best SDPA" in ours.figure
     assert peer.what == "SDXL, 64x64: sdpa flash"
 
 
