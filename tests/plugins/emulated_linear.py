@@ -441,11 +441,9 @@ class LinearEmulator:
             in_columns=depth,
             out_columns=columns,
         )
-        if by_group:
-            arguments.x_group_scales = arguments.weight_group_scales = 16  # which planning never reads
-        arguments.part_count = len(parts)
+        arguments.x_group_scales = arguments.weight_group_scales = 16 if by_group else None  # planning never reads it
         for number, part in enumerate(parts):
-            arguments.parts[number].out_columns = part
+            arguments.part_count, arguments.parts[number].out_columns = number + 1, part
         plan = PlanStruct()
         self._library.emulator_linear_plan(
             ctypes.byref(arguments), card.architecture, card.multiprocessors, card.shared_bytes, ctypes.byref(plan)
