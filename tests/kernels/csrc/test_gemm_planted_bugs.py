@@ -134,8 +134,8 @@ BUGS = {
     ),
     "a row too many": Bug(
         file=ROWS,
-        text="inside && i * down < rows_left_;",
-        becomes="inside && i * down <= rows_left_;",
+        text="inside && i * down < rows_left_)",
+        becomes="inside && i * down <= rows_left_)",
         problems=(RAGGED,),
         error="memory outside of the tensors",
     ),
