@@ -6,7 +6,7 @@ from mezzotint.images.dialect import from_a1111
 from mezzotint.images.infotext import Infotext
 from mezzotint.images.record import ImageRecord
 from mezzotint.images.untrusted import cleaned, others, real, text, whole
-from mezzotint.protocol import ImageMetadata, LoraUsed, ModelUsed
+from mezzotint.protocol import ControlUsed, ImageMetadata, LoraUsed, ModelUsed
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 _READ = {"Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"}
@@ -17,6 +17,7 @@ def infotext_of(record: ImageRecord) -> Infotext:
     """The infotext that A1111 would write for this image, in its key order."""
     request = record.request
     settings = _first_stage(record) | _cascade(record) | _inpainting(record) | _lora_hashes(record)
+    settings |= _controls(record)
     settings["Version"] = _VERSION + record.program_version
     prompt = " ".join([request.prompt, *(_lora_tag(lora) for lora in _loras(record))])
     return Infotext(prompt=prompt, negative_prompt=request.negative_prompt, settings=settings)
@@ -107,9 +108,13 @@ def _loras(record: ImageRecord) -> tuple[LoraUsed, ...]:
 
 
 def _lora_name(lora: LoraUsed) -> str:
-    """The file's stem, without characters that would end a tag or an entry."""
-    stem = PurePosixPath(lora.file.path.replace("\\", "/")).name.removesuffix(".safetensors")
-    return "".join(letter for letter in stem if letter not in "<>:,")
+    return _stem(lora.file.path)
+
+
+def _stem(path: str) -> str:
+    """A file's stem, without characters that would end a tag or an entry."""
+    name = PurePosixPath(path.replace("\\", "/")).name.removesuffix(".safetensors")
+    return "".join(letter for letter in name if letter not in "<>:,")
 
 
 def _lora_tag(lora: LoraUsed) -> str:
@@ -120,6 +125,23 @@ def _lora_hashes(record: ImageRecord) -> dict[str, str]:
     """A1111's short hashes, which exclude a file's header."""
     hashes = {_lora_name(lora): lora.tensors_sha256[:12] for lora in _loras(record)}
     return {"Lora hashes": ", ".join(f"{name}: {value}" for name, value in hashes.items())} if hashes else {}
+
+
+def _controls(record: ImageRecord) -> dict[str, str]:
+    """The control images of all stages, each once, as A1111's extension for ControlNets writes them."""
+    used = dict.fromkeys(control for stage in record.stages for control in stage.controls)
+    return {f"ControlNet {number}": _control(control) for number, control in enumerate(used)}
+
+
+def _control(control: ControlUsed) -> str:
+    said = {
+        "Module": control.preprocess,
+        "Model": _stem(control.file.path),
+        "Weight": _number(control.weight),
+        "Guidance Start": _number(control.start),
+        "Guidance End": _number(control.end),
+    }
+    return ", ".join(f"{name}: {value}" for name, value in said.items())
 
 
 def _model(model: ModelUsed) -> dict[str, str]:

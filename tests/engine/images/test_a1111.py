@@ -6,7 +6,7 @@ import pytest
 from mezzotint.images.a1111 import infotext_of, metadata_of
 from mezzotint.images.infotext import Infotext, parse_infotext, write_infotext
 from mezzotint.images.record import ImageRecord
-from mezzotint.protocol import FileUsed, Inpaint, LoraUsed, ResolvedTransition
+from mezzotint.protocol import ControlUsed, FileUsed, Inpaint, LoraUsed, ResolvedTransition
 
 MakeRecord = Callable[..., ImageRecord]
 
@@ -110,6 +110,18 @@ def test_loras_are_tags_and_hashes_as_a1111_writes_them(make_record: MakeRecord)
     assert info.prompt == "a castle <lora:ink:0.8> <lora:fog old2:-1>"
     assert info.settings["Lora hashes"] == "ink: aaaaaaaaaaaa, fog old2: bbbbbbbbbbbb"
     assert list(info.settings)[-2:] == ["Lora hashes", "Version"]
+    assert parse_infotext(write_infotext(info)) == info
+
+
+def test_control_images_are_written_as_the_extension_of_a1111_does(make_record: MakeRecord) -> None:
+    record, file = make_record(), FileUsed(path="C:\\nets\\canny.safetensors", sha256="f" * 64, bytes=1)
+    used = ControlUsed(file=file, image=file, weight=0.8, start=0.0, end=0.6, type=None, preprocess="canny")
+    stage = replace(record.stages[0], controls=(used, replace(used, weight=1.0)))
+    info = infotext_of(replace(record, stages=(stage, stage)))
+    assert info.settings["ControlNet 0"] == (
+        "Module: canny, Model: canny, Weight: 0.8, Guidance Start: 0, Guidance End: 0.6"
+    )
+    assert "Weight: 1," in info.settings["ControlNet 1"] and "ControlNet 2" not in info.settings
     assert parse_infotext(write_infotext(info)) == info
 
 
