@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Self
 from mezzotint import machine
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.protocol import (
@@ -20,8 +21,6 @@ from mezzotint.protocol import (
     OnEvent,
     Plan,
     PlanRequest,
-    UpscaledImage,
-    UpscaleRequest,
 )
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.error_translation import translate_errors

@@ -3,12 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mezzotint.memory_protocol import Quantization
+from mezzotint.memory_protocol import PhaseMemory, Quantization
+from mezzotint.request_protocol import Dtype, Output
 
 DroppedKind = Literal["image", "model", "lora", "model_folder", "image_folder", "job", "unknown"]
 Layout = Literal["rgb", "rgba"]
 GalleryOrder = Literal["newest", "oldest", "best"]
 Fits = Literal["yes", "slowly", "no", "unknown"]
+
+BUNDLED_UPSCALER = "starter-2x"
+MOST_SCALE = 16.0  # of each side
 
 # ---- prompts
 
@@ -236,3 +240,49 @@ class Verified:
     problems: tuple[str, ...]
     checked_against: Literal["checksums", "structure"]  # published checksums, or the files' own headers
     sums: dict[str, str] = field(default_factory=dict)  # sha256 by file
+
+
+# ---- upscaling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpscaleRequest:
+    """Enlarge an image file by an upscaler."""
+
+    path: str
+    upscaler: str = BUNDLED_UPSCALER  # a name that `mezzotint upscale --list` shows, or a file
+    scale: float | None = None  # of each side, 1 to MOST_SCALE; None: the upscaler's own
+    tile: int | None = None  # side in pixels of the tiles of the small image; None: as memory allows
+    device: str = "auto"
+    dtype: Dtype = "auto"
+    vram_limit_bytes: int | None = None  # on a CPU: of a simulated GPU
+    output: Output = field(default_factory=Output)  # without a path: next to the image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpscalerUsed:
+    """An upscaler, and what it made of an image."""
+
+    path: str
+    sha256: str  # of the file
+    architecture: str
+    scale: int  # its own
+    dtype: Dtype
+    width: int  # pixels of what was made
+    height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpscaledImage:
+    """An enlarged image on disk."""
+
+    path: str
+    width: int
+    height: int
+    sha256: str  # of the pixels, row by row, RGB
+    upscaler: UpscalerUsed
+    passes: int  # of the upscaler, each at its own scale
+    tile: int  # side in pixels of the tiles of the small image
+    device: str
+    memory: PhaseMemory | None  # planned and measured; None where the device does not measure
+    notices: tuple[str, ...] = ()

@@ -54,9 +54,6 @@ from mezzotint.request_protocol import Upscaler as Upscaler
 from mezzotint.sampling_protocol import PredictionType as PredictionType
 from mezzotint.sampling_protocol import ResolvedSampling as ResolvedSampling
 from mezzotint.sampling_protocol import Sampling as Sampling
-from mezzotint.upscaling_protocol import UpscaledImage as UpscaledImage
-from mezzotint.upscaling_protocol import UpscaleRequest as UpscaleRequest
-from mezzotint.upscaling_protocol import UpscalerUsed as UpscalerUsed
 
 SCHEMA_VERSION = 1
 

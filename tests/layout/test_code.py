@@ -32,6 +32,8 @@ FORBIDDEN_MODULES = {
     "http.server",
 }
 ALLOWED = {
+    # Upscalers in pickles, with weights_only, in a process of its own that does nothing else.
+    ("engine/mezzotint/upscaling/pickled.py", "torch.load"),
     # A socket pair inside the process: on Windows Python can wake Qt's event loop in no other way.
     ("app/mezzotint_app/shutdown_signals.py", "socket"),
     # `mezzotint serve`, which nothing else imports: the only code that opens a port.

@@ -58,7 +58,8 @@ def test_every_command_is_in_the_makefile_and_says_what_it_does(makefile):
 def test_extras_of_the_makefile_exist(makefile, project):
     sets = dict(re.findall(r"^\$\(INSTALLED\)/(\w+): SETS :=(.*)$", makefile, re.MULTILINE))
     assert all(name in words.split() for name, words in sets.items() if name not in {"base", "all"})
-    assert set(sets["all"].split()) == set(project["optional-dependencies"])
+    others = {"upscale"}  # whose torchvision has no package for every torch: tests get spandrel alone
+    assert set(sets["all"].split()) == set(project["optional-dependencies"]) - others
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -1,6 +1,9 @@
 """Valid attention arguments, for tests in which no kernel dereferences the pointers."""
 
-from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, BlockTableArgs, Dtype
+import ctypes
+from typing import Any
+
+from mezzotint_kernels.abi import AttentionArgs, AttentionBackwardArgs, BlockTableArgs, Dropout, Dtype
 from mezzotint_kernels.linear_attention_abi import FeatureMap, LinearAttentionArgs
 
 
@@ -75,3 +78,17 @@ def linear_attention_args(**changes: object) -> LinearAttentionArgs:
     values = {name: getattr(sized, name) for name, *_ in AttentionArgs._fields_ if name in names}
     values |= {"map": FeatureMap.RELU, "features": sized.head_dim, "divided": 1, "epsilon": 1e-6}
     return LinearAttentionArgs(**values | changes)
+
+
+def packed(sizes: dict[str, int]) -> dict[str, tuple[int, int, int]]:
+    """Return strides of contiguous tensors."""
+    d = sizes["head_dim"]
+    queries, keys = ((sizes[heads], sizes[tokens]) for heads, tokens in (("heads", "nq"), ("kv_heads", "nk")))
+    of = {"q": queries, "out": queries, "k": keys, "v": keys}
+    return {f"{name}_stride": (heads * tokens * d, tokens * d, d) for name, (heads, tokens) in of.items()}
+
+
+def dropout_of(problem: Any) -> ctypes.Structure:
+    """Return the dropout of the library's arguments."""
+    asked = problem.dropout
+    return Dropout() if asked is None else Dropout(seed=asked.seed, offset=asked.offset, kept=asked.kept)

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
+from attention_arguments import dropout_of, packed
 from backward_tiles import Dropout
 from block_tables import GivenTable, table_of
 from emulator_build import Conditions
 from guarded_memory import guarded
+from linear_instances import Card
 
 from mezzotint.attention.int8_reference import int8_all_reference, int8_fp8_reference, int8_scores_reference
 from mezzotint.attention.masks import Masks
@@ -317,14 +319,6 @@ class Tensors:
         return tensor.repeat_interleave(self.problem.heads // tensor.shape[1], dim=1)
 
 
-def dropout_of(problem: Problem) -> ctypes.Structure:
-    """Return the dropout of the library's arguments."""
-    from mezzotint_kernels.abi import Dropout
-
-    asked = problem.dropout
-    return Dropout() if asked is None else Dropout(seed=asked.seed, offset=asked.offset, kept=asked.kept)
-
-
 class _Report(ctypes.Structure):
     _fields_ = (
         ("bank_conflicts", ctypes.c_int64),
@@ -358,15 +352,6 @@ class InstanceInfo(ctypes.Structure):
         other = problem.masked or problem.flags & ~CAUSAL or problem.dropout is not None or problem.key_lengths
         fits = problem.head_dim <= self.head_dim <= 2 * problem.head_dim and self.dtype == CODES[problem.dtype]
         return problem.hopper and self.kind == HOPPER and fits and not other
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """Device properties that the choice of instance depends on."""
-
-    architecture: int
-    multiprocessors: int
-    shared_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,7 +434,7 @@ class Emulator:
         fields = ("batch", "heads", "kv_heads", "nq", "nk", "head_dim")
         sizes = {name: getattr(problem, name) for name in fields} | changes
         pointers = {"bias": 16 * (problem.bias is not None), "key_mask": 16 * (problem.key_mask is not None)}
-        strides = _packed(sizes) if problem.hopper else {}
+        strides = packed(sizes) if problem.hopper else {}
         flags = int(sizes.pop("flags", problem.flags))
         options = {"dtype": CODES[problem.dtype], "flags": flags, "scale": 0.125}
         arguments = AttentionArgs(**options, **sizes, **pointers, **strides)
@@ -474,14 +459,6 @@ class Emulator:
             matrix_loads=computed.report.matrix_loads,
             error=computed.report.error.decode(),
         )
-
-
-def _packed(sizes: dict[str, int]) -> dict[str, tuple[int, int, int]]:
-    """Return strides of contiguous tensors."""
-    d = sizes["head_dim"]
-    queries, keys = ((sizes[heads], sizes[tokens]) for heads, tokens in (("heads", "nq"), ("kv_heads", "nk")))
-    of = {"q": queries, "out": queries, "k": keys, "v": keys}
-    return {f"{name}_stride": (heads * tokens * d, tokens * d, d) for name, (heads, tokens) in of.items()}
 
 
 def judge(tensors: Tensors) -> tuple[float, float]:

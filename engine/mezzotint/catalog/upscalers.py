@@ -11,7 +11,7 @@ from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import UnknownModel
-from mezzotint.upscaling_protocol import BUNDLED_UPSCALER
+from mezzotint.library_protocol import BUNDLED_UPSCALER
 
 FOLDERS = ("upscale_models", "ESRGAN", "RealESRGAN", "SwinIR", "DAT", "HAT")
 SUFFIXES = (".safetensors", ".pth", ".pt")

@@ -16,7 +16,7 @@ from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_brok
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_bytes
 from mezzotint.images.xmp import enhanced_packet
-from mezzotint.upscaling_protocol import UpscalerUsed
+from mezzotint.library_protocol import UpscalerUsed
 
 _MAX_TEXT = 4 << 20  # characters of all text chunks that are kept
 _MAX_BINARY = 4 << 20  # bytes of EXIF or a colour profile

@@ -3,14 +3,8 @@
 from dataclasses import dataclass
 
 from mezzotint import codec
-from mezzotint.protocol import (
-    FileUsed,
-    GeneratedImage,
-    GenerateRequest,
-    ResolvedStage,
-    ResolvedTransition,
-    UpscalerUsed,
-)
+from mezzotint.library_protocol import UpscalerUsed
+from mezzotint.protocol import FileUsed, GeneratedImage, GenerateRequest, ResolvedStage, ResolvedTransition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,17 +15,10 @@ from mezzotint.library_protocol import (
     Rating,
     ThumbnailRequest,
     TokenRequest,
-)
-from mezzotint.protocol import (
-    ImageMetadata,
-    IsCancelled,
-    ModelInfo,
-    ModelRef,
-    OnEvent,
-    Output,
     UpscaledImage,
     UpscaleRequest,
 )
+from mezzotint.protocol import ImageMetadata, IsCancelled, ModelInfo, ModelRef, OnEvent, Output
 from mezzotint.rpc.server import Method
 
 if TYPE_CHECKING:

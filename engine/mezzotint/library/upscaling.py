@@ -2,7 +2,8 @@
 
 from mezzotint.codec import decode
 from mezzotint.library.child import ChildCommand, own_environment, run_child
-from mezzotint.protocol import IsCancelled, OnEvent, UpscaledImage, UpscaleRequest
+from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
+from mezzotint.protocol import IsCancelled, OnEvent
 
 
 def upscale(request: UpscaleRequest, tell: OnEvent, cancelled: IsCancelled) -> UpscaledImage:

@@ -15,6 +15,7 @@ from mezzotint.images.enlarged import Source, read_source, write_enlarged
 from mezzotint.images.naming import SUFFIXES, split_output
 from mezzotint.images.template import tokens_in
 from mezzotint.images.writing import pixels_sha256
+from mezzotint.library_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest, UpscalerUsed
 from mezzotint.memory.device import Device, open_device
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.residency import Residency
@@ -22,7 +23,6 @@ from mezzotint.protocol import DeviceInfo, Dtype, IsCancelled, Notice, OnEvent, 
 from mezzotint.upscaling.enlarging import TILES, USUAL_TILE, Enlarger, traced_needs
 from mezzotint.upscaling.reading import open_upscaler
 from mezzotint.upscaling.upscaler import Upscaler
-from mezzotint.upscaling_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest, UpscalerUsed
 
 LARGEST_AREA = 2**28  # pixels of a result: 16384 x 16384 needs 3 GB of RAM
 Facts = Callable[..., MachineFacts]

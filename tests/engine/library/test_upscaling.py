@@ -7,7 +7,8 @@ from safetensors.torch import save_file
 
 from mezzotint.errors import UnknownModel
 from mezzotint.library.upscaling import upscale
-from mezzotint.protocol import Output, Progress, UpscaleRequest
+from mezzotint.library_protocol import UpscaleRequest
+from mezzotint.protocol import Output, Progress
 from mezzotint.upscaling.compact import Compact
 
 

@@ -11,8 +11,9 @@ from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.images.metadata import read_metadata
 from mezzotint.images.reading import read_image
 from mezzotint.images.writing import pixels_sha256
+from mezzotint.library_protocol import UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
-from mezzotint.protocol import Output, UpscaleRequest
+from mezzotint.protocol import Output
 from mezzotint.upscaling.compact import Compact
 from mezzotint.upscaling.files import UpscaleJob
 

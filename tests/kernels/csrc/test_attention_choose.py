@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Card, Emulator, Problem
+from emulated_kernels import FORWARD, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Emulator, Problem
 from emulator_build import LEFT_OUT, build, copy_sources
+from linear_instances import Card
 
 from kernel_build.card.forced import instance_of
 from kernel_build.card.machine import Device

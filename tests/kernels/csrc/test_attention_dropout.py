@@ -54,7 +54,7 @@ def test_the_bits_are_the_same_each_time_and_others_by_seed_and_offset(emulator)
 
 def test_what_is_chosen(emulator, emulated):
     """There is one kernel in each pass; masks and other sizes have none."""
-    from emulated_kernels import Card
+    from linear_instances import Card
 
     card = Card(architecture=86, multiprocessors=4, shared_bytes=99 * 1024)
     backward = BackwardEmulator(emulated)

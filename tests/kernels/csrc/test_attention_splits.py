@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from emulated_kernels import FORWARD, Card, Problem
+from emulated_kernels import FORWARD, Problem
+from linear_instances import Card
 
 pytestmark = pytest.mark.requires_command("g++", "sudo apt-get install g++")
 

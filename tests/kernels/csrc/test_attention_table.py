@@ -6,7 +6,8 @@ import pytest
 import torch
 from block_tables import TABLES
 from emulated_instances import EmulatedAttention
-from emulated_kernels import Card, Problem
+from emulated_kernels import Problem
+from linear_instances import Card
 
 from mezzotint.attention.blocks.chosen import hashed_table
 from mezzotint.attention.blocks.grids import Grid, window_table

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.protocol import Progress, UpscaledImage, UpscaleRequest
+from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
+from mezzotint.protocol import Progress
 from mezzotint_app.processes.service import Failure, Service
 
 translate = QCoreApplication.translate

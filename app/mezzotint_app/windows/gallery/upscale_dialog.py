@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLayout, QVBoxLayout, QWidget
 
-from mezzotint.upscaling_protocol import BUNDLED_UPSCALER, MOST_SCALE
+from mezzotint.library_protocol import BUNDLED_UPSCALER, MOST_SCALE
 from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label

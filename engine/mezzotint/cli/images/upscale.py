@@ -13,8 +13,8 @@ from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.codec import encode
 from mezzotint.errors import Cancelled, MezzotintError, UsageError
-from mezzotint.protocol import Dtype, Output, UpscaledImage, UpscaleRequest
-from mezzotint.upscaling_protocol import BUNDLED_UPSCALER, MOST_SCALE
+from mezzotint.library_protocol import BUNDLED_UPSCALER, MOST_SCALE, UpscaledImage, UpscaleRequest
+from mezzotint.protocol import Dtype, Output
 from mezzotint.values.basic import Number
 
 if TYPE_CHECKING:

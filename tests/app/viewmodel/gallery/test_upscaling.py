@@ -3,7 +3,8 @@
 import pytest
 from fake_service import FakeService
 
-from mezzotint.protocol import Progress, UpscaledImage, UpscaleRequest, UpscalerUsed
+from mezzotint.library_protocol import UpscaledImage, UpscaleRequest, UpscalerUsed
+from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.gallery.upscaling import GalleryUpscaling
 
 USED = UpscalerUsed(path="x", sha256="0", architecture="Compact", scale=2, dtype="float32", width=8, height=8)

@@ -3,7 +3,8 @@
 from fake_engine import FakeEngine
 
 from mezzotint.errors import ImageRefused
-from mezzotint.protocol import Progress, UpscaledImage, UpscalerUsed
+from mezzotint.library_protocol import UpscaledImage, UpscalerUsed
+from mezzotint.protocol import Progress
 
 
 class Upscaling(FakeEngine):
