@@ -43,6 +43,7 @@ NAMES = (
         "pixels",
     ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
+    *("upscale", "upscalers"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),

@@ -38,7 +38,7 @@ def test_a_change_is_noticed_and_writing_again_undoes_it(script, monkeypatch, tm
 def test_backward_has_the_head_sizes_of_the_forward(script):
     assert script.BACKWARD_SHAPES.keys() == script.SHAPES.keys()
     assert {name for name, _ in script.backward_files()} == {
-        name if name == "all.cpp" else f"backward_{name}" for name, _ in script.files()
+        name if name == "all.cpp" else f"backward_{name}" for name, _ in script.files() if not name.startswith("hopper")
     }
 
 

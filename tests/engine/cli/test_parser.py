@@ -88,4 +88,4 @@ def test_only_the_command_that_is_asked_for_is_imported():
         "print(*(one for one in COMMANDS.values() if f'mezzotint.cli.{one}' in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["inspect"]
+    assert done.stdout.split() == ["images.inspect"]

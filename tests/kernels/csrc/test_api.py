@@ -70,7 +70,7 @@ def test_a_plan_names_the_kernel_and_its_workspace(plan, stand_in, args):
         ({"k": None}, "k is null"),
         ({"v": None}, "v is null"),
         ({"out": None}, "out is null"),
-        ({"flags": 0x44}, "flags are 0x44: this library knows 0x3b"),
+        ({"flags": 0x44}, "flags are 0x44: this library knows 0x7b"),
         ({"flags": 8}, "flags are 0x8: values in int8 need scores in int8, 0xa"),
         ({"dtype": 3}, "dtype is 3"),
         ({"dropout": Dropout(kept=257)}, "dropout keeps 257 of 256, and its reserved number is 0"),

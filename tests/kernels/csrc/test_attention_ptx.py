@@ -12,7 +12,7 @@ from backward_tiles import Dropout
 from emulated_kernels import DROPOUT, HALF_SUMS, HOPPER, INT8, INT8_ALL, INT8_FP8, SHORT_KEYS, Problem, judge
 from ptx import cases, quantize_launch
 from ptx.attention_kernel import AttentionKernel, join_of, programs
-from ptx.attention_launch import ForwardParams, HopperParams, Int8Params, attend
+from ptx.attention_launch import ForwardParams, Int8Params, attend
 from ptx.structs import misread
 
 from kernel_build.sources import CSRC
@@ -56,11 +56,14 @@ def test_copies_are_on_their_way_while_others_are_multiplied(ptx):
     assert attended.overlapping == blocks * products * copies * (tiles + 2 * (tiles - 1))
 
 
-@pytest.mark.parametrize("kernel", {kernel for kernel, _ in cases.ATTENTION.values()}, ids=lambda each: each.name)
+# Hopper's kernels read theirs by its address, so that only a run shows it.
+READING = {kernel for kernel, _ in cases.ATTENTION.values() if kernel.kind != HOPPER}
+
+
+@pytest.mark.parametrize("kernel", READING, ids=lambda each: each.name)
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     program, passes = programs(ptx, kernel)
     struct = Int8Params if kernel.kind in (INT8, INT8_ALL, HALF_SUMS, INT8_FP8) else ForwardParams
-    struct = HopperParams if kernel.kind == HOPPER else struct
     assert [misread(each, struct) for each in (program, *passes)] == [[]] * (1 + len(passes))
     assert misread(join_of(ptx, kernel), ForwardParams) == []
 

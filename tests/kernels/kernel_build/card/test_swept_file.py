@@ -99,7 +99,7 @@ def test_a_card_s_entries_take_the_place_of_its_architecture_s_alone(record, pat
     [
         Device(name=STUB, capability=None, torch="2.11", cuda=None),
         replace(CARD, multiprocessors=None),
-        replace(CARD, capability=(10, 0)),
+        replace(CARD, capability=(11, 0)),
     ],
     ids=["a stub", "of an older version", "an architecture that there is no machine code for"],
 )
