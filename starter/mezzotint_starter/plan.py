@@ -30,7 +30,7 @@ class Plan:
     variant_steps: int | None = None  # as each variant needs
     preview_decoder_steps: int = 14000
     preview_images: int = 2048
-    upscaler_steps: int = 4000
+    upscaler_steps: int = 1500
     upscaler_images: int = 384
     edits: int = 8192
     large_edits: int = 2048
