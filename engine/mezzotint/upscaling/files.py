@@ -11,7 +11,6 @@ from PIL import Image
 from mezzotint import machine, paths
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import UsageError
-from mezzotint.images.enlarged import Source, read_source, write_enlarged
 from mezzotint.images.naming import SUFFIXES, split_output
 from mezzotint.images.template import tokens_in
 from mezzotint.images.writing import pixels_sha256
@@ -22,6 +21,7 @@ from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, IsCancelled, Notice, OnEvent, PhaseMemory, Progress
 from mezzotint.upscaling.enlarging import TILES, USUAL_TILE, Enlarger, traced_needs
 from mezzotint.upscaling.reading import open_upscaler
+from mezzotint.upscaling.saving import Source, read_source, write_enlarged
 from mezzotint.upscaling.upscaler import Upscaler
 
 LARGEST_AREA = 2**28  # pixels of a result: 16384 x 16384 needs 3 GB of RAM

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.xmp import record_in_xmp, xmp_packet
+from mezzotint.images.xmp import enhanced_packet, record_in_xmp, xmp_packet
 
 DIGITAL_SOURCE_TYPE = "{http://iptc.org/std/Iptc4xmpExt/2008-02-29/}DigitalSourceType"
 
@@ -32,3 +32,8 @@ def test_any_record_comes_back(record: str) -> None:
 def test_a_packet_without_record_has_none() -> None:
     assert record_in_xmp(xmp_packet(composite=False)) is None
     assert record_in_xmp(b"<mezzotint:record>" * 10_000) is None
+
+
+def test_what_a_network_has_enlarged_is_marked_as_such():
+    packet = enhanced_packet()
+    assert packet.count(b"algorithmicallyEnhanced") == 1 and record_in_xmp(packet) is None
