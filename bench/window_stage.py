@@ -151,7 +151,7 @@ def compressed(image: QImage) -> bytes:
     size = (image.width(), image.height())
     pixels = Image.frombytes("RGB", size, bytes(image.constBits()), "raw", "RGB", image.bytesPerLine())
     found = []
-    for options in ({"lossless": True, "quality": 100}, {"quality": 95}):
+    for options in ({"lossless": True, "quality": 100}, {"quality": 82}):
         buffer = io.BytesIO()
         pixels.save(buffer, "WEBP", method=6, **options)
         found.append(buffer.getvalue())

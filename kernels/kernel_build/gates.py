@@ -21,7 +21,6 @@ _OF_INT8 = ("linear_product", "convolution_product", "attention_int8", "quantize
 # The five numbers of a shape, and that masks are looked at: 32 keys of them by one vote.
 _MASKED = re.compile(r"\bShape(?:\.\d+){5}\.1\.")
 # Loops in which a running maximum is raised only where a warp's vote says so: the usual step has no shuffle.
-_COLUMNS_OF_HOPPER = re.compile(r":attention_hopper\.\w+\.(\d+)\.")
 _VOTED = re.compile(r":attention_(forward|int8|half_sums|hopper)\.")
 # What products of 16-bit numbers sum in.
 _SUMS = {"attention_half_sums": ("F16", "F32"), "attention_int8": ("F16",)}
@@ -129,7 +128,7 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         )
     if local := sum(count(code.everywhere, name) for name in FORBIDDEN):
         yield f"{where} uses local memory: {local} of {' and '.join(FORBIDDEN)}; index arrays by constants only"
-    if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL") - _shuffles_of_ends(kernel)):
+    if _VOTED.search(kernel.label) and (shuffles := count(code.usual, "SHFL")):
         yield f"{where} has {shuffles} of SHFL in its usual step: raise a row's maximum only where its warp votes so"
     is_attention = ":attention_" in kernel.label and code.everywhere.total() >= _EMPTY
     wide = is_attention or "join_splits" in kernel.name
@@ -146,12 +145,6 @@ def _of_kernel(kernel: Kernel, table: RegisterTable) -> Iterator[str]:
         yield f"{where} is not in the table of registers: {WRITE}"
     elif used.registers > allowed:
         yield f"{where} uses {used.registers} registers, and the table allows {allowed}: mend it, or {WRITE}"
-
-
-def _shuffles_of_ends(kernel: Kernel) -> int:
-    """How many exchange what a tile has become, where blocks go from tile to tile in a loop: its sums, its columns."""
-    columns = _COLUMNS_OF_HOPPER.search(kernel.label)
-    return 0 if columns is None else 4 + int(columns[1]) // 4
 
 
 def _of_hopper(kernel: Kernel, where: str) -> Iterator[str]:

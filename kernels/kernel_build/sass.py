@@ -31,17 +31,20 @@ class _Kernel:
     skips: list[tuple[int, str]] = field(default_factory=list)  # branches forward, as long as their label is unknown
 
     def finished(self) -> Instructions:
-        inside = self._covered(self.loops)
-        ends = ((first, self.labels[label]) for first, label in self.skips if inside[first] and label in self.labels)
-        rare = self._covered((first + 1, last - 1) for first, last in ends if not self._works(first, last))
+        skips = [(first, self.labels[label]) for first, label in self.skips if label in self.labels]
+        # Waits are moved behind the kernel's end, and jump back to what follows the branch to them.
+        detours = {first + 1: to for first, to in skips if "EXIT" in self.names[first:to]}
+        loops = [(first, last) for first, last in self.loops if last < detours.get(first, len(self.names))]
+        inside = self._covered(loops)
+        rare = self._covered((first + 1, to - 1) for first, to in skips if inside[first] and not self._works(first, to))
         looping = [name for name, is_inside in zip(self.names, inside, strict=True) if is_inside]
-        working = self._covered(self._working_loops())
+        working = self._covered(self._working_loops(loops))
         usual = (name for name, *where in zip(self.names, working, rare, strict=True) if where == [True, False])
         return Instructions(everywhere=Counter(self.names), in_loops=Counter(looping), usual=Counter(usual))
 
-    def _working_loops(self) -> list[tuple[int, int]]:
+    def _working_loops(self, loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return loops with products; of kernels that take one tile of queries after another only those over keys."""
-        found = [loop for loop in self.loops if self._works(*loop)]
+        found = [loop for loop in loops if self._works(*loop)]
         if not any(name.startswith(_OF_FOUR_WARPS) for name in self.names):
             return found
         return [(first, last) for first, last in found if not any(first < a and b < last for a, b in found)]

@@ -61,6 +61,28 @@ def test_of_loops_within_loops_of_four_warps_products_only_the_inner_ones_are_us
     assert code.in_loops["LDG.E"] == 1
 
 
+def test_a_wait_behind_the_end_is_no_loop_around_what_follows_the_branch_to_it():
+    wait = """\
+        /*0142*/              @!P3 BRA `(.L_x_7) ;
+.L_x_6:
+        /*0144*/                   FADD R5, R5, R5 ;
+.L_x_0:
+"""
+    detour = """\
+.L_x_7:
+        /*0164*/                   SYNCS.PHASECHK.TRANS64.TRYWAIT P3, [R2], R3 ;
+        /*0166*/              @!P3 BRA `(.L_x_7) ;
+        /*0168*/                   BRA `(.L_x_6) ;
+.L_x_2:
+"""
+    products = POWERS.replace("MUFU.EX2", "HGMMA.64x64x16.F32")
+    code = parse_sass(products.replace(".L_x_0:\n", wait).replace(".L_x_2:\n", detour))["powers"]
+    assert code.everywhere["FADD"] == 1
+    assert not code.in_loops["FADD"]
+    assert code.in_loops["SYNCS.PHASECHK.TRANS64.TRYWAIT"] == 1
+    assert code.usual["HGMMA.64x64x16.F32"] == 1
+
+
 def test_a_loop_without_products_is_not_usual():
     code = parse_sass(POWERS)["powers"]
     assert code.in_loops and not code.usual
