@@ -14,7 +14,7 @@ from mezzotint.protocol import ControlRef
 AMPLE = 512 * 2**20
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("union", [0, 8])
 def test_streamed_under_a_limit(tiny_sdxl_folder, tmp_path, union):
     net = write_tiny_control(tmp_path / "net", tiny_sdxl_folder, union=union)

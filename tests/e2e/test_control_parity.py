@@ -80,6 +80,7 @@ def test_one(sdxl, tmp_path):
     assert not np.array_equal(mine, sdxl.ours(tmp_path))
 
 
+@pytest.mark.slow
 def test_of_sd15_from_files(sd15, tmp_path):
     expected = sd15.theirs([sd15.net()], [0], controlnet_conditioning_scale=0.7)
     same(expected, sd15.ours(tmp_path, sd15.ref(weight=0.7)))

@@ -88,6 +88,7 @@ def test_of_words_alone_all_is_hidden(engine, every_device, folders, request_for
     agree(pixels(run(engine, request_for(folders[family], steps=STEPS)).images[0]), expected, every_device)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders, request_for, image):
     init = image()
@@ -96,8 +97,8 @@ def test_of_an_image_without_a_mask_all_is_hidden(engine, every_device, folders,
     agree(pixels(run(engine, asked).images[0]), expected, every_device)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
-@pytest.mark.slow_after(1)
 @FAMILIES
 def test_one_file_is_the_same_model(engine, folders, request_for, image, mask, tmp_path, family):
     write = {"sd15": write_sd15_file, "sdxl": write_single_file}[family]
@@ -114,8 +115,8 @@ def test_how_much_of_the_image_stays_where_nothing_is_said(engine, folders, requ
     assert result.strength == {"sd15": 1.0, "sdxl": 0.99}[family]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
-@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("fill", ["original", "noise", "blur"])
 def test_a_replay_is_the_same_image(engine, folders, request_for, image, mask, fill):
     asked = request_for(folders["sdxl"], image(), mask(), steps=3, inpaint=Inpaint(fill=fill))

@@ -43,6 +43,7 @@ def test_the_last_preview_is_nearer_to_the_image_than_a_linear_one(error_of, mod
     assert error_of(model, "small") < 0.75 * error_of(model, "linear")
 
 
+@pytest.mark.slow
 def test_so_it_is_in_16_bits_on_a_small_card(error_of):
     limited = {"dtype": "bfloat16", "vram_limit_bytes": 16 << 20, "memory": "lowest"}
     assert error_of("starter-dit", "auto", **limited) < 0.75 * error_of("starter-dit", "linear", **limited)

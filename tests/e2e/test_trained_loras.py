@@ -125,6 +125,7 @@ def test_of_convolutions_and_text_encoders_with_several_ranks(model, tmp_path):
     check(model, tmp_path, lambda tiny: tiny.adapter(alpha=3, choice=choice, text=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["flux"], indirect=True)
 def test_a_dora(model, tmp_path):
     """diffusers drops the magnitudes of kohya's names (`dora_scale`), so there are none of U-Nets there."""
@@ -202,7 +203,7 @@ def test_a_model_made_fast(model, tmp_path):
     assert np.abs(made - (image * 255).round()).max() <= 1
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rewritten", ["merged", "resized"])
 @pytest.mark.parametrize("model", ["sdxl"], indirect=True)
 def test_rewritten_with_layers_of_several_ranks(model, tmp_path, rewritten):

@@ -132,7 +132,7 @@ NEEDLESS = [
 ]
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["starter-dit", "starter-xl"])
 def test_an_image_loads_nothing_needless(model, tmp_path):
     code = f"""if True:

@@ -73,6 +73,7 @@ def test_the_layers_are_trained_and_kept(tmp_path):
     assert not any(a.requires_grad for a, _, _ in pairs)
 
 
+@pytest.mark.slow
 def test_a_decoder_trained_with_it_is_the_same_after_a_stop(perception, tmp_path, monkeypatch):
     monkeypatch.setattr(decoder_training, "TrainingSchedule", partial(TrainingSchedule, save_seconds=0.0))
     whole = decoder(tmp_path / "whole", perception)

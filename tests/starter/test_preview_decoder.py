@@ -25,6 +25,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_a_decoder_is_made_again_from_its_state(tmp_path):
     plan = replace(miniature(tmp_path / "work", tmp_path / "out", steps=2), measured=2)
     path = recipe.run(plan, "preview-decoder") / "dit" / "preview_decoder" / "model.safetensors"

@@ -48,7 +48,7 @@ def folder(request, tmp_path_factory):
     return MODELS[request.param](tmp_path_factory.mktemp("models") / request.param)
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(1)
 def test_images_of_prompts_of_unlike_lengths_are_made_together_as_alone(folder, tmp_path, every_device):
     engine = Engine(Catalog.standard())
     words = {"steps": 2, "guidance_scale": 3.0, "negative_prompt": NEGATIVE}
@@ -73,7 +73,7 @@ def test_it_is_planned_without_weights(folder):
     assert all(phase.activation_bytes > 0 for phase in plan.phases)
 
 
-@pytest.mark.slow_after(6)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_it_runs_in_8_bits(folder, tmp_path, every_device):
     request = request_of(folder, tmp_path, steps=2, quantization="int8", text_quantization="int8")
@@ -82,7 +82,7 @@ def test_it_runs_in_8_bits(folder, tmp_path, every_device):
     assert pixels(result).std() > 1
 
 
-@pytest.mark.slow_after(6)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_another_sampler_runs(folder, tmp_path, every_device):
     request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m")
@@ -90,6 +90,7 @@ def test_another_sampler_runs(folder, tmp_path, every_device):
     assert result.stages[0].sampler == "dpmpp_2m" and pixels(result).std() > 1
 
 
+@pytest.mark.slow_after(2)
 def test_both_halves_of_the_guidance_in_one_pass_are_those_in_turn(folder):
     model = loaded(folder)
     family = family_of(model.sources.family)

@@ -75,7 +75,7 @@ def by_klein(folder, images, guidance=4.0, width=SIDE, height=SIDE):
     ).images[0]
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("guidance", [1.0, 4.0])
 @pytest.mark.parametrize("shown", [(0,), (1, 0, 2)])
 def test_klein_is_shown_one_image_or_several(klein, images, tmp_path, in_turn, shown, guidance):
@@ -147,6 +147,7 @@ def test_the_size_follows_the_first_reference(klein, images, tmp_path, monkeypat
     same(by_klein(klein, [reference, images[0][1]], width=112, height=160), mine)
 
 
+@pytest.mark.slow
 def test_prompts_are_denoised_together_where_references_are_of_one_size(klein, images, tmp_path):
     engine = Engine(Catalog.standard())
     shown = [(images[0][0],), (images[0][0],), (images[1][0],), (images[1][0], images[2][0])]

@@ -23,6 +23,7 @@ def made(folder, tmp_path, how, **more):
     return Engine(Catalog.standard()).generate(job, lambda _: None, lambda: False)
 
 
+@pytest.mark.slow
 def test_it_changes_the_image_and_a_density_of_1_does_not(folder, tmp_path):
     results = [made(folder, tmp_path, how) for how in (None, ("pooled", 1.0), ("pooled", 0.3), ("window", 0.3))]
     plain, whole, pooled, window = (result.images[0].sha256 for result in results)

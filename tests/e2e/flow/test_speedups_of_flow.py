@@ -45,7 +45,7 @@ def made(request) -> np.ndarray:
     return np.array(Image.open(result.images[0].path)).astype(int)
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(1)
 def test_image_tokens_are_found_and_blocks_are_skipped(model, tmp_path, monkeypatch):
     folder, layers, image_first = model
     grids, caches = [], []
@@ -76,7 +76,7 @@ def test_image_tokens_are_found_and_blocks_are_skipped(model, tmp_path, monkeypa
     assert cached.shape == plain.shape and np.abs(cached - plain).mean() < 60 and len(caches) == 1
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(1)
 def test_image_tiles_see_some_of_each_other(model, tmp_path, monkeypatch):
     folder, layers, image_first = model
     how = {"steps": 1, "guidance_scale": 1.0, "side": 192}

@@ -71,6 +71,7 @@ def test_window_and_topk_are_dense_attention_with_a_bias(session, hidden):
         torch.testing.assert_close(attended(session, kind, 4 / 15, masks), expected)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("hidden", [False, True])
 def test_pooled_is_the_reference_with_means(session, hidden):
     q, k, v = tensors()

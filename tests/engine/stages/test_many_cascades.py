@@ -46,7 +46,7 @@ def requests_for(request_for, tmp_path):
     return lambda *words, **fields: list(build(*words, **fields))
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("sampler", ["euler_a", "dpmpp_2m"])
 def test_base_and_refiner_give_the_images_made_alone(
@@ -98,6 +98,7 @@ def test_steps_of_each_stage_are_told_for_each(engine, requests_for, tiny_sdxl_f
     assert encoded == [(0, 0), (0, 1), (1, 0), (1, 1)]  # a stage's models and LoRAs serve all before the next one's
 
 
+@pytest.mark.slow
 def test_prompts_of_a_later_stage_may_differ(engine, requests_for, refined, tiny_sdxl_folder, tmp_path):
     requests = []
     for number, request in enumerate(requests_for(tiny_sdxl_folder, **refined)):

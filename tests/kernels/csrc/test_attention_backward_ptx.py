@@ -40,6 +40,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow_after(3)
 @pytest.mark.parametrize(("kernel", "case"), CASES.values(), ids=CASES.keys())
 def test_ptx_gives_the_gradients_of_float64(ptx, kernel, case):
     errors = judge(derive(kernel, backward_programs(ptx, kernel), case))

@@ -60,6 +60,7 @@ def test_copies_are_on_their_way_while_others_are_multiplied(ptx):
 READING = {kernel for kernel, _ in cases.ATTENTION.values() if kernel.kind != HOPPER}
 
 
+@pytest.mark.slow_after(4)
 @pytest.mark.parametrize("kernel", READING, ids=lambda each: each.name)
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     program, passes = programs(ptx, kernel)
@@ -68,6 +69,7 @@ def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     assert misread(join_of(ptx, kernel), ForwardParams) == []
 
 
+@pytest.mark.slow
 def test_all_ptx_of_the_sources_is_run(ptx):
     kernels: list[Any] = [kernel for kernel, _ in (*cases.ATTENTION.values(), *cases.LINEAR.values())]
     made = [ptx(each.source, each.architecture, (each.instance,)) for each in kernels]

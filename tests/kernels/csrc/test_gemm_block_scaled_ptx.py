@@ -78,6 +78,7 @@ def test_ptx_rounds_as_the_reference_rounds(ptx, problem):
     assert quantize(rows_program(ptx, problem), problem).problems() == []
 
 
+@pytest.mark.slow
 def test_structs_are_those_that_the_kernels_read(ptx):
     assert misread(program_of(ptx, kernel_for(FOUR)), BlockScaledParams) == []
     assert misread(rows_program(ptx, ROUNDINGS[0]), QuantizeParams) == []

@@ -89,6 +89,7 @@ def overlapping(ptx, kernel, problem, edit=lambda text: text):
     return multiplied.overlapping if judge(multiplied.operands) <= 1 else None
 
 
+@pytest.mark.slow_after(8)
 @pytest.mark.parametrize(("kernel", "problem"), cases.LINEAR.values(), ids=cases.LINEAR.keys())
 def test_ptx_gives_what_the_reference_gives(ptx, kernel, problem):
     error = judge(multiply(kernel, program_of(ptx, kernel), problem).operands)
@@ -122,6 +123,7 @@ def test_three_tiles_are_on_their_way_while_one_is_multiplied(ptx):
     assert overlapping(ptx, kernel, problem) == blocks * products * copies * (3 + 3 + 3 + 3 + 2 + 1)
 
 
+@pytest.mark.slow_after(5)
 @pytest.mark.parametrize("kernel", {kernel for kernel, _ in cases.LINEAR.values()}, ids=lambda each: each.name)
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     assert misread(program_of(ptx, kernel), LinearParams) == []

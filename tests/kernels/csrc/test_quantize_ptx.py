@@ -61,6 +61,7 @@ def is_right(problem, program):
     return judge(operands).right
 
 
+@pytest.mark.slow_after(6)
 @pytest.mark.parametrize("problem", cases.QUANTIZE.values(), ids=cases.QUANTIZE.keys())
 def test_ptx_gives_what_the_reference_gives(ptx, problem):
     verdict = judge(quantize(program_of(ptx, problem), problem))

@@ -40,6 +40,7 @@ def base(plan):
     return base_pipeline(plan)
 
 
+@pytest.mark.slow
 def test_it_begins_as_the_trunk_and_learns_from_the_reduced_image(base, plan):
     """Before training, a network that ignores the smaller image gives what the trunk would."""
     trunk = weights_of(base_folder(plan, TRUNK))

@@ -81,7 +81,7 @@ def test_no_words_are_zeros_to_the_base_and_words_to_the_refiner(pair):
     assert added["time_ids"].tolist() == [[256, 256, 0, 0, 6], [256, 256, 0, 0, 2.5]]
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("lesson", [BASE, REFINER])
 def test_the_parts_of_a_batch_have_its_mean_loss(pair, images, lesson):
     unet = build_unet(0, refiner=lesson.refiner)

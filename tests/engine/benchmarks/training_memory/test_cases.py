@@ -20,6 +20,7 @@ def test_cases_keep_what_the_arithmetic_says():
     assert all(row.hooked_bytes == row.kept_bytes for row in found.values())
 
 
+@pytest.mark.slow
 def test_a_stack_keeps_all_its_inputs_or_the_square_root_of_them():
     rows = {(row.blocks, row.checkpointing): row.kept_bytes for row in depths((4, 16))}
     for mode, growth in (("none", 4), ("blocks", 4), ("sqrt", 2)):

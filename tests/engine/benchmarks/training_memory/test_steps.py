@@ -22,7 +22,7 @@ def test_a_step_needs_what_was_predicted(bench, levers):
     assert abs(measured.error) < 0.1, (measured.predicted_bytes, measured.measured_bytes)
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 def test_encoding_needs_what_was_predicted(bench):
     for name, (predicted, measured) in bench.encoding().items():
         assert predicted == pytest.approx(measured, rel=0.1), name

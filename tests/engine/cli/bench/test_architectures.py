@@ -51,6 +51,7 @@ def test_models_beside_the_first(bench):
     assert found["slopes"] == [] and found["claims"]
 
 
+@pytest.mark.slow
 def test_models_side_by_side(bench, tiny_pixart_folder):
     done = bench(
         *("-m", "starter-dit", "-m", str(tiny_pixart_folder), "--prompts", "2", "--steps", "1", "--size", "64x64")

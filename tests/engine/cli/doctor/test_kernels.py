@@ -36,6 +36,7 @@ def report(kernels, library=SOUND, devices=(CPU, OTHER)):
     return kernel_report(devices, library, fake_backends(kernels))
 
 
+@pytest.mark.slow
 def test_what_is_sound_can_be_asked_for():
     found = report(FakeKernels())
     assert found.usable == ("flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference")
@@ -121,6 +122,7 @@ def test_products_that_are_wrong():
     assert "contains NaN" in found.products_problem
 
 
+@pytest.mark.slow
 def test_block_scaled_products_of_devices_that_have_none_are_no_failure():
     found = products_report(FakeProducts())
     said = "no kernel for this device: block-scaled numbers need 12.x"
@@ -141,6 +143,7 @@ def test_block_scaled_products_are_tested_where_they_are():
     assert products_report(Wrong()).failed == (name,)
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(("fault", "told"), [(None, "passed 6 cases"), ("nan", "contains NaN")])
 def test_linear_attention(fault, told):
     linear = fake_linear_backend(FakeLinearAttention(fault))
@@ -165,6 +168,7 @@ def test_gradients_of_attention(fault, told):
     assert found.failed == (("cpu gradients of attention bfloat16",) if fault else ())
 
 
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize(("fault", "told"), [(None, "passed 5 cases"), ("nan", "contains NaN")])
 def test_group_norm(fault, told):
     backend = fake_group_norm_backend(FakeGroupNorm(fault))
@@ -173,6 +177,7 @@ def test_group_norm(fault, told):
     assert found.failed == (("cpu GroupNorm bfloat16",) if fault else ())
 
 
+@pytest.mark.slow
 def test_weights_in_nf4():
     backends = ProductBackends(device_type="cpu", open_nf4=lambda: BitsAndBytesLinear(CardNf4(), "cpu"))
     found = kernel_report((CPU, OTHER), LibraryFacts(problem="no driver"), None, backends)

@@ -123,6 +123,7 @@ def test_a_folder_of_an_unknown_variant_is_refused(tiny_pixart_folder, tmp_path)
         detect(open_checkpoint(folder))
 
 
+@pytest.mark.slow
 def test_the_most_changed_variant_generates_an_image_and_is_streamed_to_the_bit(
     tiny_pixart_folder, tmp_path, monkeypatch
 ):

@@ -172,6 +172,7 @@ def test_a_lora_in_hooks_learns_as_with_ordinary_autograd(folder, monkeypatch):
     assert losses[-1] != losses[0]
 
 
+@pytest.mark.slow
 def test_an_image_is_generated_and_streamed_to_the_bit(folder, tiny_pixart_folder, tmp_path, monkeypatch):
     job = request_of(folder, tmp_path=tmp_path)
     plain, original, streamed = run(job), model_cache._arrange, []

@@ -97,7 +97,7 @@ def test_at_every_so_many_an_allocation(train, train_with, request_of, whole, fi
         assert _tensors(result.lora) == whole(train, made), number
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("place", [("text", 10), ("text", 300), ("images", 10), ("images", 200)])
 def test_without_anything_that_needs_less_it_says_so_and_is_resumed(train, train_with, request_of, whole, place):
     made = request_of(**SETTINGS)
@@ -178,6 +178,7 @@ def test_saving_fails_too_and_the_last_state_is_used(train, request_of, monkeypa
     assert _tensors(train(made)[0].lora) == whole(train, made) and 1 in asked
 
 
+@pytest.mark.slow
 def test_a_shortage_while_the_state_is_read_is_overcome(train, request_of, monkeypatch, whole):
     made, restore, failed = request_of(**SETTINGS), Trainer.restore, []
     with pytest.raises(KeyboardInterrupt):

@@ -55,6 +55,7 @@ sys.exit({ProcessLost.exit_code})
     assert capfd.readouterr().err == "lost 0\nprocess 1 of 3 failed:\nno memory\n"
 
 
+@pytest.mark.slow
 def test_the_first_tells_its_error_itself(capfd):
     assert run("sys.exit(5) if rank == 0 else time.sleep(3600)") == 5
     assert capfd.readouterr().err == ""

@@ -44,6 +44,7 @@ def pairs_in(tiny, tiny_pixart_folder):
     return call
 
 
+@pytest.mark.slow
 def test_they_are_the_same_again_and_made_once(pairs_in, tmp_path):
     first, done = pairs_in(tmp_path / "a")
     assert done == [(5, 5)]
@@ -78,6 +79,7 @@ def test_noise_of_a_pair_is_what_it_is_trained_with(pairs_in, tmp_path):
     assert not pair.conditioning.guided
 
 
+@pytest.mark.slow
 def test_images_with_new_noise_come_with_what_the_teacher_is_asked(pairs_in, tmp_path):
     kept, _ = pairs_in(tmp_path / "a")
     made, _ = pairs_in(tmp_path / "a", renews_noise=True)

@@ -41,7 +41,7 @@ MODELS = {
 }
 
 
-@pytest.mark.slow_after(2)
+@pytest.mark.slow_after(1)
 @pytest.mark.parametrize("family", MODELS)
 def test_it_learns(family, train, request_of, tmp_path):
     model = MODELS[family](tmp_path / family)

@@ -12,6 +12,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+@pytest.mark.slow
 def test_the_file_is_the_same_also_when_resumed_with_other_levers(train, request_of, tmp_path):
     usual = {"prompts": ("a house",), "validation": 0.25}
     whole, _ = train(request_of(**usual))

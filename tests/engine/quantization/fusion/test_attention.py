@@ -72,6 +72,7 @@ def session_of(library, network):
     return fake_product_backends(library).session("cpu", "bfloat16", [network], lambda *_: None)
 
 
+@pytest.mark.slow_after(2)
 def test_it_is_as_exact_as_apart(family):
     network, exact = quantized(NETWORKS[family][0]()), quantized(NETWORKS[family][0](), torch.float32)
     library, wanted, plain = FakeProducts(), output_of(family, exact), output_of(family, network)

@@ -129,6 +129,7 @@ def test_self_test_passes(library, dtype):
     assert (found.problem, len(found.passed)) == (None, len(BLOCK_SCALED))
 
 
+@pytest.mark.slow
 def test_self_test_sees_a_wrong_scale(library, monkeypatch):
     class Wrong(EmulatedBlackwell):
         def multiply_block_scaled(self, arguments, device, stream):

@@ -52,7 +52,7 @@ def whole(network, backend="aot_eager"):
     return torch.compile(network, backend=backend, fullgraph=True)
 
 
-@pytest.mark.slow_after(4)
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("format_", FORMATS, ids=str)
 @torch.inference_mode()
@@ -66,6 +66,7 @@ def test_compiled_code_multiplies_by_the_kernels(format_, backend):
     assert session.integers.calls == 4 and len(library.multiplied) == SELF_TEST + 4
 
 
+@pytest.mark.slow_after(2)
 @pytest.mark.parametrize("kind", ["geglu", "gelu-approximate"])
 @pytest.mark.parametrize("fault", [None, "launch"])
 @torch.inference_mode()

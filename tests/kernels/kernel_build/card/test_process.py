@@ -107,6 +107,7 @@ def test_a_process_that_does_not_begin_is_told(follow):
     assert (ending.state, rows) == ("failed", []) and "nothing was told for 1 seconds" in ending.problem
 
 
+@pytest.mark.slow
 def test_time_that_is_over_leaves_the_rest_for_another_run(follow):
     ending, rows = follow(TWO.format("if item == 'two': time.sleep(600)"), Limits(item=60, part=2))
     assert (ending.state, ending.problem) == ("unfinished", "its time was over")

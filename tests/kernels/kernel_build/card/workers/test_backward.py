@@ -38,7 +38,7 @@ def vars_of(row):
     return {name: getattr(row, name) for name in ("item", "outcome", "problem", "measured")}
 
 
-@pytest.mark.slow_after(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "problem"), [("wrong", "the error against"), ("launch", "the launch failed")])
 def test_what_is_wrong_is_told(monkeypatch, fault, problem):
     rows = rows_of(monkeypatch, FakeBackward(fault))
