@@ -227,6 +227,7 @@ class QuantizeRequest:
     model: str
     scheme: Quantization
     target_vram_bytes: int | None = None  # of scheme auto: the card that is to hold the model
+    int8_convolutions: bool = False  # of scheme int8: the 3x3 convolutions of a U-Net see 8 bits, too
     output: str | None = None  # folder; None: in the user's models folder, named after model and scheme
 
 

@@ -162,7 +162,7 @@ class Dialogs(QObject):
     def _make_quantize(self, model: ModelInfo) -> QuantizeDialog:
         dialog = QuantizeDialog(model, self._largest_card(), self._window)
         library = self._program.library
-        dialog.accepted.connect(lambda: library.quantize(model.id, dialog.scheme(), dialog.target_vram()))
+        dialog.accepted.connect(lambda: library.quantize(dialog.request()))
         return dialog
 
     def _the_viewer(self) -> Viewer:

@@ -41,6 +41,8 @@ def quantize(
     words = ["quantize", str(path), "--scheme", request.scheme, "-o", str(output), "--jsonl", "-q"]
     if request.target_vram_bytes is not None:
         words += ["--target-vram", *MemorySize().to_arguments(request.target_vram_bytes)]
+    if request.int8_convolutions:
+        words.append("--int8-convolutions")
     run_child(_command(words), _as_progress(tell), cancelled)
     return make_catalog().at(output)
 

@@ -57,7 +57,11 @@ def test_what_the_command_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(quantizing, "run_child", child)
     with pytest.raises(Cancelled):
         copy(scheme="auto", target_vram_bytes=6 * 2**30, tell=events.append)
-    assert words[-2:] == ["--target-vram", "6GB"] and any(word.endswith("starter-dit-auto") for word in words)
+    assert words[-2:] == ["--target-vram", "6GB"] and "--int8-convolutions" not in words
+    assert any(word.endswith("starter-dit-auto") for word in words)
+    with pytest.raises(Cancelled):
+        copy(int8_convolutions=True)
+    assert words[-1] == "--int8-convolutions"
     assert events == [Progress(what="sample image", done=2, total=4, unit="steps")]
 
 

@@ -16,7 +16,6 @@ from mezzotint.protocol import (
     Plan,
     PlanRequest,
     Progress,
-    Quantization,
 )
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings
@@ -206,10 +205,9 @@ class ModelLibrary(QObject):
         """Download a model; the only operation here that uses the network."""
         return self._begin("get", "get", request, request.source, ModelInfo)
 
-    def quantize(self, identity: str, scheme: Quantization, target_vram_bytes: int | None = None) -> int:
-        """Create a quantized copy; `target_vram_bytes`: of scheme auto, the memory of the card to fit."""
-        request = QuantizeRequest(model=identity, scheme=scheme, target_vram_bytes=target_vram_bytes)
-        return self._begin("quantize", "quantize", request, f"{identity} ({scheme})", ModelInfo)
+    def quantize(self, request: QuantizeRequest) -> int:
+        """Create a quantized copy."""
+        return self._begin("quantize", "quantize", request, f"{request.model} ({request.scheme})", ModelInfo)
 
     def verify(self, identity: str) -> int:
         """Read all files of the model and compare them with their checksums."""

@@ -111,8 +111,9 @@ def test_a_download_advances_and_ends_in_the_list(qtbot, library, service):
 
 @pytest.mark.parametrize(("kind", "state"), [("cancelled", "cancelled"), ("storage", "failed")])
 def test_a_job_that_ends_early_says_why(library, service, kind, state):
-    call = library.quantize("sdxl", "int8")
-    assert service.last("quantize").params == QuantizeRequest(model="sdxl", scheme="int8")
+    request = QuantizeRequest(model="sdxl", scheme="int8")
+    call = library.quantize(request)
+    assert service.last("quantize").params == request
     library.cancel(call)
     assert service.cancelled == [call]
     service.fail(kind=kind, message="because", method="quantize")

@@ -2,8 +2,9 @@
 
 import pytest
 from fake_engine import model_info
-from PySide6.QtWidgets import QDialogButtonBox, QLabel, QRadioButton, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLabel, QRadioButton, QSpinBox
 
+from mezzotint.library_protocol import QuantizeRequest
 from mezzotint.protocol import SCHEMES
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 
@@ -18,15 +19,20 @@ def dialog(qtbot):
     return made
 
 
+def choose(dialog, scheme):
+    (button,) = (one for one in dialog.findChildren(QRadioButton) if one.property("scheme") == scheme)
+    button.click()
+    return button
+
+
 def test_eight_bits_is_what_most_want(dialog):
-    assert dialog.scheme() == "int8"
+    assert dialog.request() == QuantizeRequest(model="a <b>", scheme="int8")
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, "auto"])
 def test_each_scheme_can_be_chosen_and_is_explained(dialog, scheme):
-    (button,) = (one for one in dialog.findChildren(QRadioButton) if one.property("scheme") == scheme)
-    button.click()
-    assert dialog.scheme() == scheme
+    button = choose(dialog, scheme)
+    assert dialog.request().scheme == scheme
     assert button.accessibleDescription() in [label.text() for label in dialog.findChildren(QLabel)]
 
 
@@ -36,12 +42,22 @@ def test_it_fits_a_small_screen(dialog):
 
 def test_a_card_is_named_for_auto_alone(dialog):
     field = dialog.findChild(QSpinBox)
-    assert not field.isEnabled() and dialog.target_vram() is None
-    (button,) = (one for one in dialog.findChildren(QRadioButton) if one.property("scheme") == "auto")
-    button.click()
-    assert field.isEnabled() and dialog.target_vram() == 8 * GB
+    assert not field.isEnabled() and dialog.request().target_vram_bytes is None
+    choose(dialog, "auto")
+    assert field.isEnabled() and dialog.request().target_vram_bytes == 8 * GB
     field.setValue(12)
-    assert dialog.target_vram() == 12 * GB
+    assert dialog.request().target_vram_bytes == 12 * GB
+
+
+def test_convolutions_are_a_choice_of_u_nets_in_int8_alone(qtbot, dialog):
+    assert dialog.findChild(QCheckBox).isHidden()
+    made = QuantizeDialog(model_info(family="sdxl"))
+    qtbot.addWidget(made)
+    box = made.findChild(QCheckBox)
+    box.setChecked(True)
+    assert not box.isHidden() and made.request().int8_convolutions
+    choose(made, "int4")
+    assert not box.isEnabled() and not made.request().int8_convolutions
 
 
 @pytest.mark.parametrize(("vram", "shown"), [(None, 8), (24 * GB - 5, 23), (GB // 2, 1)])
