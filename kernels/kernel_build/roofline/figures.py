@@ -7,7 +7,7 @@ from dataclasses import replace
 from kernel_build.roofline.bounds import expected, runs_on
 from kernel_build.roofline.cards import rates_of
 from kernel_build.roofline.code import StepCode, read_code
-from kernel_build.roofline.kernels import Work, every, products_of, rows_of
+from kernel_build.roofline.kernels import Work, convolution_of, every, products_of, rows_of
 from mezzotint.benchmarks.attention_shapes import SHAPES as ATTENTION
 from mezzotint.benchmarks.product_shapes import FUSED, GATED, ConvolutionShape, ImageShape, LinearShape, RowsShape
 from mezzotint.benchmarks.product_shapes import SHAPES as PRODUCTS
@@ -80,9 +80,8 @@ def _of_rows(shape: RowsShape) -> Iterator[Work]:
 
 
 def _of_linear(shape: LinearShape) -> Iterator[Work]:
-    if isinstance(shape, ConvolutionShape):  # x is read in 16 bits, and written and read in 8
-        size = 4.0 * shape.rows * shape.columns + 9 * shape.columns * shape.outputs + 2.0 * shape.rows * shape.outputs
-        yield _work(f"{shape.name}: mezzotint int8 convolution", size, int8=float(shape.operations))
+    if isinstance(shape, ConvolutionShape):
+        yield convolution_of(shape)
         return
     residual = 2.0 * shape.rows * shape.outputs if shape.name == GATED.name else 0.0
     yield from (replace(work, bytes=work.bytes + residual) for work in products_of(shape))

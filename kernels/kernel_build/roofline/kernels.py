@@ -7,7 +7,7 @@ from mezzotint.benchmarks.attention_shapes import SHAPES as ATTENTION
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.linear_attention import SHAPES as LINEAR_ATTENTION
 from mezzotint.benchmarks.product_shapes import SHAPES as PRODUCTS
-from mezzotint.benchmarks.product_shapes import LinearShape, ProductShape, RowsShape
+from mezzotint.benchmarks.product_shapes import CONVOLUTIONS, ConvolutionShape, LinearShape, ProductShape, RowsShape
 
 _SEEN = 0.25  # of the blocks of a block table
 _WARP_ROWS = 16  # of one product
@@ -44,7 +44,7 @@ def every() -> tuple[Work, ...]:
     """All kernels."""
     rows, layer = (_product_shape(name) for name in ("4608x3072 layer norm", "4608x3072 to 12288"))
     assert isinstance(rows, RowsShape) and isinstance(layer, LinearShape)  # noqa: S101  for mypy
-    return (*_attention(), *_linear_attention(), rows_of(rows), *products_of(layer))
+    return (*_attention(), *_linear_attention(), rows_of(rows), *products_of(layer), convolution_of(CONVOLUTIONS[1]))
 
 
 def _attention() -> tuple[Work, ...]:
@@ -247,6 +247,18 @@ def _product(
         + shape.rows * (x_bytes * shape.columns + 2.0 * shape.outputs),
         result=f"{shape.name}: mezzotint {scheme}",
         **{_OPERATIONS.get(scheme, "int8"): float(shape.operations)},
+    )
+
+
+def convolution_of(shape: ConvolutionShape) -> Work:
+    """A convolution with 8-bit inputs, whose rounding is counted: they are read in 16 bits, and written and read in 8."""
+    plain = _product(shape, "int8", "convolution:gemm.convolution_product.__half", 9.0, "2.4.4.4.3", x_bytes=4.0)
+    return replace(
+        plain,
+        name="int8 3x3 convolution",
+        step=plain.step.partition(";")[0],
+        steps=9 * plain.steps,
+        result=f"{shape.name}: mezzotint int8 convolution",
     )
 
 

@@ -45,6 +45,11 @@ def test_steps_of_a_product(scheme):
     assert work.steps * code.imma * operations == pytest.approx(work.operations)
 
 
+def test_steps_of_a_convolution_are_of_nine_products():
+    work = WORKS["int8 3x3 convolution"]
+    assert work.steps * read_code()[work.label].imma * _IMMA == pytest.approx(work.operations)
+
+
 def test_the_backward_pass_needs_five_products_where_the_forward_pass_needs_two():
     forward, backward = WORKS["attention forward, heads of 64"], WORKS["attention backward, heads of 64"]
     assert backward.operations == 2.5 * forward.operations
