@@ -6,8 +6,8 @@ from functools import partial
 from mezzotint.benchmarks.attention_shapes import SHAPES as ATTENTION
 from mezzotint.benchmarks.attention_shapes import Shape
 from mezzotint.benchmarks.linear_attention import SHAPES as LINEAR_ATTENTION
-from mezzotint.benchmarks.product_shapes import SHAPES as PRODUCTS
 from mezzotint.benchmarks.product_shapes import CONVOLUTIONS, ConvolutionShape, LinearShape, ProductShape, RowsShape
+from mezzotint.benchmarks.product_shapes import SHAPES as PRODUCTS
 
 _SEEN = 0.25  # of the blocks of a block table
 _WARP_ROWS = 16  # of one product
@@ -251,7 +251,7 @@ def _product(
 
 
 def convolution_of(shape: ConvolutionShape) -> Work:
-    """A convolution with 8-bit inputs, whose rounding is counted: they are read in 16 bits, and written and read in 8."""
+    """A convolution with 8-bit inputs; rounding is counted: they are read in 16 bits, and written and read in 8."""
     plain = _product(shape, "int8", "convolution:gemm.convolution_product.__half", 9.0, "2.4.4.4.3", x_bytes=4.0)
     return replace(
         plain,
