@@ -57,7 +57,7 @@ def test_copies_are_on_their_way_while_others_are_multiplied(ptx):
 
 
 # Hopper's kernels read theirs by its address, so that only a run shows it.
-READING = {kernel for kernel, _ in cases.ATTENTION.values() if kernel.kind != HOPPER}
+READING = dict.fromkeys(kernel for kernel, _ in cases.ATTENTION.values() if kernel.kind != HOPPER)
 
 
 @pytest.mark.slow_after(4)

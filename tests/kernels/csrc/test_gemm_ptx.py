@@ -124,7 +124,9 @@ def test_three_tiles_are_on_their_way_while_one_is_multiplied(ptx):
 
 
 @pytest.mark.slow_after(5)
-@pytest.mark.parametrize("kernel", {kernel for kernel, _ in cases.LINEAR.values()}, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "kernel", dict.fromkeys(kernel for kernel, _ in cases.LINEAR.values()), ids=lambda each: each.name
+)
 def test_struct_is_the_one_that_the_kernel_reads(ptx, kernel):
     assert misread(program_of(ptx, kernel), LinearParams) == []
 
@@ -138,6 +140,6 @@ def test_planted_mistake_is_seen(ptx, edit, case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", {case for _, case in PLANTED.values()}, ids=lambda case: case[0].name)
+@pytest.mark.parametrize("case", dict.fromkeys(case for _, case in PLANTED.values()), ids=lambda case: case[0].name)
 def test_without_a_mistake_nothing_is_seen(ptx, case):
     assert overlapping(ptx, *case) is not None
