@@ -94,6 +94,13 @@ def test_a_client_sees_and_chooses_what_there_is(client):
         client.txt2img(prompt="a house", width=65, height=64)
 
 
+def test_a_client_has_an_image_enlarged(client):
+    made = client.extra_single_image(Image.new("RGB", (24, 16), "red"), upscaler_1="starter-2x", upscaling_resize=2)
+    assert made.image.size == (48, 32)
+    with pytest.raises(RuntimeError, match="known are starter-2x"):
+        client.extra_single_image(Image.new("RGB", (8, 8)))
+
+
 def test_the_example_of_the_manual(server, tmp_path, monkeypatch, capsys):
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)

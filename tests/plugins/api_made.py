@@ -19,7 +19,7 @@ from mezzotint.api_server.jobs import ApiJobs
 from mezzotint.api_server.limits import Limits
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.errors import Cancelled, DeviceLost, ModelRefused
-from mezzotint.protocol import GeneratedImage, Saved, Step
+from mezzotint.protocol import GeneratedImage, Progress, Saved, Step
 
 TOKEN = "a token of many characters"
 PATIENCE = 60  # seconds, of waits that end at once
@@ -38,6 +38,12 @@ class ListingCatalog(FakeCatalog):
 
     def loras(self):
         return {"Style": Path("/loras/Style.safetensors")}
+
+    def controlnets(self):
+        return {"canny-xl": Path("/controlnet/canny-xl.safetensors")}
+
+    def upscalers(self):
+        return ("starter-2x", "4x-Sharp")
 
 
 class DrawingEngine:
@@ -63,6 +69,14 @@ class DrawingEngine:
             images.append(self.draw(request, index))
             on_event(Saved(image=images[-1], images=request.count))
         return result_of(request, images)
+
+    def upscale(self, request, on_event, cancelled):
+        self.requests.append(request)
+        self.fault("", cancelled)
+        with Image.open(request.path) as image:
+            size = tuple(round(side * request.scale) for side in image.size)
+            image.resize(size, Image.Resampling.NEAREST).save(request.output.path)
+        on_event(Progress(what="upscaling", done=1, total=1, unit="tiles"))
 
     def fault(self, prompt, cancelled):
         if prompt == "refused":

@@ -3,7 +3,7 @@
 import io
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -11,22 +11,25 @@ from typing import Protocol
 from PIL import Image
 
 from mezzotint.api_server import lists
+from mezzotint.api_server.control_units import MODULES, VERSION
+from mezzotint.api_server.extras import read_enlarging
 from mezzotint.api_server.generation import Offers, read_generation
 from mezzotint.api_server.jobs import ApiJob, ApiJobs
 from mezzotint.api_server.names import model_named, usable
 from mezzotint.api_server.pictures import image_bytes
 from mezzotint.api_server.refusal import INVALID, Refusal, invalid
 from mezzotint.api_server.settings import ServerSettings
-from mezzotint.api_server.work import Generates, generate
+from mezzotint.api_server.work import Generates, enlarge_images, generate
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.images.embedded import embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD
 from mezzotint.images.infotext import parse_infotext
 from mezzotint.images.reading import DECODER_ERRORS, FORMATS
 from mezzotint.memory.machine.memory_now import memory_now
-from mezzotint.protocol import ModelInfo, ModelRef
+from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent
 
 PREFIX = "/sdapi/v1/"
+_CONTROLNET = "/controlnet/"  # an extension's own
 _LARGEST_EMBEDDED = 64 << 10  # characters of a text that png-info returns beside the infotext
 _MOST_EMBEDDED = 64
 _READING = threading.Lock()  # a small image may contain 64 MB of compressed text
@@ -40,6 +43,12 @@ class Models(Protocol):
 
     def loras(self) -> Mapping[str, Path]:
         """LoRA files by name."""
+
+    def controlnets(self) -> Mapping[str, Path]:
+        """ControlNet files by name."""
+
+    def upscalers(self) -> Sequence[str]:
+        """Upscalers by name."""
 
     def default(self) -> ModelRef:
         """The model of a fresh install."""
@@ -59,8 +68,6 @@ Endpoint = Callable[[ApiRequest], object]
 # Endpoints that clients may look for, and why they are not here.
 _NOT_HERE = {
     "interrogate": "there is no model that describes images",
-    "extra-single-image": "there is no upscaling of finished images by this API",
-    "extra-batch-images": "there is no upscaling of finished images by this API",
     "skip": "an image of a job cannot be skipped; POST /sdapi/v1/interrupt ends the job",
 }
 _EMPTY_LISTS = ("sd-vae", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles", "script-info")
@@ -89,7 +96,7 @@ class Api:
 
     def endpoint(self, method: str, path: str) -> Endpoint:
         """The endpoint of a method and path; raises Refusal (404, 405)."""
-        name = path.removeprefix(PREFIX).rstrip("/") if path.startswith(PREFIX) else ""
+        name = path.removeprefix(PREFIX).rstrip("/") if path.startswith((PREFIX, _CONTROLNET)) else ""
         if name in _NOT_HERE:
             raise Refusal(404, "not_supported", f"{name} is not supported: {_NOT_HERE[name]}")
         methods = self._endpoints.get(name)
@@ -107,17 +114,22 @@ class Api:
             "schedulers": lambda _: lists.schedulers(),
             "sd-models": lambda _: lists.sd_models(self._models()),
             "loras": lambda _: lists.loras(self._catalog.loras()),
-            "upscalers": lambda _: lists.upscalers(),
+            "upscalers": lambda _: lists.upscalers(self._catalog.upscalers()),
             "latent-upscale-modes": lambda _: lists.latent_upscale_modes(),
             "memory": lambda _: lists.memory(memory_now()),
             "cmd-flags": lambda _: self._flags,
             "embeddings": lambda _: {"loaded": {}, "skipped": {}},
             "scripts": lambda _: {"txt2img": [], "img2img": []},
             **{name: lambda _: [] for name in _EMPTY_LISTS},
+            f"{_CONTROLNET}version": lambda _: {"version": VERSION},
+            f"{_CONTROLNET}model_list": lambda _: {"model_list": list(self._catalog.controlnets())},
+            f"{_CONTROLNET}module_list": lambda _: {"module_list": list(MODULES), "module_detail": {}},
         }
         write: dict[str, Endpoint] = {
             "txt2img": lambda request: self._generate(request, "txt2img"),
             "img2img": lambda request: self._generate(request, "img2img"),
+            "extra-single-image": lambda request: self._enlarge(request, several=False),
+            "extra-batch-images": lambda request: self._enlarge(request, several=True),
             "interrupt": self._interrupt,
             "png-info": _png_info,
             "unload-checkpoint": self._unload,
@@ -137,13 +149,24 @@ class Api:
     def _generate(self, request: ApiRequest, name: str) -> object:
         checkpoint, clip_skip, previews = self._settings.now()
         offers = Offers(
-            models=self._models, loras=self._catalog.loras, checkpoint=checkpoint, clip_skip=clip_skip,
-            previews=previews,
+            models=self._models, loras=self._catalog.loras, controlnets=self._catalog.controlnets,
+            checkpoint=checkpoint, clip_skip=clip_skip, previews=previews,
         )  # fmt: skip
         asked = read_generation(request.data, offers, has_init=name == "img2img")
         job = ApiJob(
             name, asked.images, lambda tell, stop: generate(asked, self._engine, self._folder, tell, stop)
         )  # fmt: skip
+        self._jobs.submit(job)
+        return job.answer(request.gone, cancel_if_gone=self._cancel_if_gone)
+
+    def _enlarge(self, request: ApiRequest, *, several: bool) -> object:
+        asked = read_enlarging(request.data, self._catalog.upscalers(), several=several)
+
+        def work(tell: OnEvent, stop: IsCancelled) -> dict[str, object]:
+            images = enlarge_images(asked, self._engine, self._folder, tell, stop)
+            return {"html_info": "", "images": images} if several else {"html_info": "", "image": images[0]}
+
+        job = ApiJob("extras", len(asked.images), work)
         self._jobs.submit(job)
         return job.answer(request.gone, cancel_if_gone=self._cancel_if_gone)
 

@@ -73,6 +73,13 @@ class Fields:
             raise invalid(self.path(name), f"{shown(value)} is not a list of texts")
         return list(value)
 
+    def objects(self, name: str) -> "list[Fields]":
+        """The fields of each object of a list."""
+        value = self.take(name)
+        if value is not None and not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
+            raise invalid(self.path(name), f"{shown(value)} is not a list of objects")
+        return [Fields(one, f"{self.path(name)}[{index}]") for index, one in enumerate(value or [])]
+
     def inside(self, name: str) -> "Fields":
         """The fields of an object in it."""
         value = self.take(name)

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mezzotint.api_server.control_units import ControlUnit, control_units
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.init_image import InitImage, init_image, init_options
 from mezzotint.api_server.names import loras_named, model_named, sampling_named
 from mezzotint.api_server.refusal import invalid
 from mezzotint.api_server.second_pass import LARGEST_SIDE, second_pass, second_pass_steps
-from mezzotint.api_server.unsupported import check_unsupported
+from mezzotint.api_server.unsupported import check_scripts, check_unsupported
 from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.options import Options
 from mezzotint.protocol import ModelInfo
@@ -26,6 +27,7 @@ class Offers:
 
     models: Callable[[], Sequence[ModelInfo]]
     loras: Callable[[], Mapping[str, Path]]
+    controlnets: Callable[[], Mapping[str, Path]] = dict
     checkpoint: str  # the id of the model of requests that name none
     clip_skip: int = 0
     previews: bool = True
@@ -39,6 +41,7 @@ class Generation:
     previews: bool
     second_pass_steps: int = 0  # 0: as many as in the first
     init: InitImage | None = None
+    controls: tuple[ControlUnit, ...] = ()
     save: bool = False  # in the output folder
     send: bool = True
     parameters: Mapping[str, object]  # for the answer
@@ -64,6 +67,7 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
     send, save = fields.flag("send_images", True), fields.flag("save_images")
     keeps_images = fields.flag("include_init_images")
     steps = second_pass_steps(fields) if hires else 0
+    controls = _controls(fields.inside("alwayson_scripts"), offers)
     check_unsupported(fields, hires=hires)
     _skip_other_mode(fields)
     _check_pixels(values)
@@ -72,11 +76,20 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
         previews=offers.previews and not hires and "refiner" not in values,  # the first stage would be decoded, too
         second_pass_steps=steps,
         init=init,
+        controls=controls,
         send=send,
         save=save,
         parameters={name: value for name, value in data.items() if keeps_images or name not in _BINARY},
         ignored=tuple(fields.left()),
     )
+
+
+def _controls(scripts: Fields, offers: Offers) -> tuple[ControlUnit, ...]:
+    """The units of ControlNet, the only extension whose arguments are followed."""
+    units = [control_units(scripts.inside(name), offers.controlnets) for name in scripts.names()
+             if name.lower() == "controlnet"]  # fmt: skip
+    check_scripts(scripts)
+    return tuple(unit for each in units for unit in each)
 
 
 def _common(fields: Fields, offers: Offers) -> dict[str, object]:

@@ -46,6 +46,15 @@ def _file_names(model: ModelInfo) -> tuple[str, ...]:
     return path.name.casefold(), path.stem.casefold()
 
 
+def file_named(name: str, files: Mapping[str, Path], field: str, what: str, listed_by: str) -> Path:
+    """The file of that name, with or without suffix and hash; raises Refusal for no match."""
+    wanted = _HASH.sub("", name).strip().removesuffix(".safetensors").casefold()
+    for known, path in files.items():
+        if known.casefold() == wanted:
+            return path
+    raise invalid(field, f"no {what} is called {shown(name)}; GET {listed_by} lists them")
+
+
 def sampling_named(sampler: str, scheduler: str) -> tuple[str | None, str | None]:
     """Our names of a sampler and a scheduler; None is the model's own. Raises Refusal for unknown ones."""
     own = (None if one.strip().lower() in _OUR_OWN else one.strip() for one in (sampler, scheduler))
@@ -62,15 +71,13 @@ def loras_named(prompt: str, loras: Callable[[], Mapping[str, Path]]) -> tuple[s
     tags = [match[1] for match in _TAG.finditer(prompt)]
     if len(tags) > _MOST_LORAS:
         raise invalid("prompt", f"it has {len(tags)} <lora:...> tags; at most {_MOST_LORAS} are possible")
-    folded = {name.casefold(): path for name, path in loras().items()} if tags else {}
-    return without_lora_tags(prompt), tuple(_lora(tag, folded) for tag in tags)
+    files = loras() if tags else {}
+    return without_lora_tags(prompt), tuple(_lora(tag, files) for tag in tags)
 
 
 def _lora(tag: str, loras: Mapping[str, Path]) -> LoraRef:
     name, *numbers = (part.strip() for part in tag.split(":"))
-    path = loras.get(name.removesuffix(".safetensors").casefold())
-    if path is None:
-        raise invalid("prompt", f"no LoRA is called {shown(name)}; GET /sdapi/v1/loras lists them")
+    path = file_named(name, loras, "prompt", "LoRA", "/sdapi/v1/loras")
     weights = {to_float(number) for number in numbers} or {1.0}
     weight = weights.pop()
     if weights or not -100 <= weight <= 100:  # false for NaN

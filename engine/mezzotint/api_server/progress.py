@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mezzotint import protocol
 from mezzotint.protocol import Event, Saved, Step
 
 
@@ -29,6 +30,7 @@ class Progress:
         self._began: float | None = None
         self._step: Step | None = None
         self._saved, self._images = 0, images
+        self._tiles = 0.0  # done, of the image at hand
         self._preview: str | None = None
 
     def begin(self) -> None:
@@ -41,6 +43,9 @@ class Progress:
         with self._lock:
             if isinstance(event, Step):
                 self._step, self._preview = event, event.preview or self._preview
+            elif isinstance(event, protocol.Progress):  # tiles of an image that is enlarged
+                self._tiles = event.done / max(1, event.total or 0) % 1
+                self._saved += event.done == event.total
             elif isinstance(event, Saved):
                 self._saved, self._step = self._saved + 1, None
 
@@ -48,7 +53,7 @@ class Progress:
         """The state now."""
         with self._lock:
             step = self._step
-            part = 0.0 if step is None else (step.stage + step.step / max(1, step.steps)) / max(1, step.stages)
+            part = self._tiles if step is None else (step.stage + step.step / max(1, step.steps)) / max(1, step.stages)
             return Snapshot(
                 share=min(1.0, (self._saved + part) / self._images),
                 seconds=0.0 if self._began is None else self._clock() - self._began,

@@ -70,12 +70,11 @@ def check_unsupported(fields: Fields, *, hires: bool) -> None:
         value = fields.take(name)
         if value is not None and not is_off(value):
             raise invalid(fields.path(name), f"{what} are not supported; leave it out")
-    _check_scripts(fields.inside("alwayson_scripts"))
     for name in _NO_MEANING:
         fields.take(name)
 
 
-def _check_scripts(scripts: Fields) -> None:
+def check_scripts(scripts: Fields) -> None:
     """Accept scripts whose arguments are all off: clients send those of extensions that they know."""
     for name in scripts.names():
         script = scripts.inside(name)

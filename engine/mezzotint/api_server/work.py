@@ -3,21 +3,25 @@
 import base64
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from mezzotint import __version__
+from mezzotint.api_server.control_units import ControlUnit
+from mezzotint.api_server.extras import Enlarging, enlarge
 from mezzotint.api_server.generation import Generation
 from mezzotint.api_server.pictures import write_mask
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.batch.job.settings import request_of
+from mezzotint.control_protocol import ControlRef
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.images.embedded import embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD
 from mezzotint.images.metadata import metadata_in
 from mezzotint.images.reading import open_image
+from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
 from mezzotint.protocol import Event, GenerateRequest, GenerateResult, ImageMetadata, IsCancelled, OnEvent, Saved
 from mezzotint.sampling_protocol import SAMPLERS
 
@@ -29,6 +33,9 @@ class Generates(Protocol):
 
     def generate(self, request: GenerateRequest, on_event: OnEvent, cancelled: IsCancelled) -> GenerateResult:
         """Generate and save images."""
+
+    def upscale(self, request: UpscaleRequest, on_event: OnEvent, cancelled: IsCancelled) -> UpscaledImage:
+        """Enlarge an image file and save it."""
 
     def close(self) -> None:
         """Unload everything."""
@@ -46,8 +53,20 @@ def generate(
         except Cancelled:
             made.interrupted = True
         except MezzotintError as error:
-            raise _with_names(error, files) from None
+            raise _with_names(error, _named_files(asked, files)) from None
         return _answer(asked, made)
+
+
+def enlarge_images(
+    asked: Enlarging, engine: Generates, folder: WorkingFolder, on_event: OnEvent, cancelled: IsCancelled
+) -> list[str]:
+    """Enlarge the images; returns PNG files in base64."""
+    with folder.job() as files:
+        try:
+            return enlarge(asked, engine.upscale, files, on_event, cancelled)
+        except MezzotintError as error:
+            names = {files / f"image-{index}": name for index, name in enumerate(asked.fields)}
+            raise _with_names(error, names) from None
 
 
 class _Made:
@@ -74,6 +93,7 @@ def _request(asked: Generation, files: Path, target: Path) -> GenerateRequest:
         if asked.init.mask is not None:
             write_mask(files / "mask", asked.init.mask, invert=asked.init.invert_mask)
             options = options.replace(mask=str(files / "mask"))
+    options = options.replace(control=tuple(_control_files(asked.controls, files)))
     request = request_of(options)
     output = replace(request.output, preview_decoder="linear")
     return replace(_with_second_pass(request, asked.second_pass_steps), previews=asked.previews, output=output)
@@ -90,9 +110,23 @@ def _with_second_pass(request: GenerateRequest, steps: int) -> GenerateRequest:
     return replace(request, cascade=replace(request.cascade, stages=(first, second, *others)))
 
 
-def _with_names(error: MezzotintError, files: Path) -> MezzotintError:
+def _control_files(controls: Sequence[ControlUnit], files: Path) -> Iterator[ControlRef]:
+    for index, unit in enumerate(controls):
+        path = files / f"control-{index}"
+        path.write_bytes(unit.image)
+        yield replace(unit.control, image=str(path))
+
+
+def _named_files(asked: Generation, files: Path) -> dict[Path, str]:
+    controls = {files / f"control-{index}": unit.control.image for index, unit in enumerate(asked.controls)}
+    return controls | {files / "init": "init_images[0]", files / "mask": "mask"}
+
+
+def _with_names(error: MezzotintError, names: Mapping[Path, str]) -> MezzotintError:
     """The error with the request's own names for the images that it sent."""
-    words = str(error).replace(str(files / "init"), "init_images[0]").replace(str(files / "mask"), "mask")
+    words = str(error)
+    for path, name in names.items():
+        words = words.replace(str(path), name)
     error.args = (words,)
     return error
 

@@ -1,6 +1,7 @@
 """The endpoints, as A1111's clients use them."""
 
 import base64
+import io
 import json
 import threading
 
@@ -32,7 +33,9 @@ def test_what_there_is(api):
     assert [one["label"] for one in get(api, "schedulers")][:2] == ["Automatic", "Karras"]
     assert [one["title"] for one in get(api, "sd-models")] == ["starter/dit", "xl"]
     assert get(api, "loras") == [{"name": "Style", "alias": "Style", "path": "Style.safetensors", "metadata": {}}]
-    assert "Lanczos" in [one["name"] for one in get(api, "upscalers")]
+    assert {"Lanczos", "starter-2x"} < {one["name"] for one in get(api, "upscalers")}
+    for name in ("model_list", "module_list", "version"):
+        assert api.endpoint("GET", f"/controlnet/{name}")(asked())[name]
     assert get(api, "latent-upscale-modes") and get(api, "sd-vae") == []
     assert get(api, "scripts") == {"txt2img": [], "img2img": []}
     assert get(api, "cmd-flags")["api"] is True
@@ -71,6 +74,48 @@ def test_an_init_image_and_its_mask_reach_the_engine(api, served):
     assert not [path for path in served.folder.output.rglob("*") if path.name in ("init", "mask")]
     post(api, "img2img", prompt="a house", init_images=[init])
     assert served.engine.files[-1].keys() == {"init"}
+
+
+def test_control_images_reach_the_engine(api, served):
+    unit = {"image": in_base64(Image.new("RGB", (48, 32))), "model": "canny-xl", "weight": 0.5}
+    post(api, "txt2img", prompt="a house", alwayson_scripts={"ControlNet": {"args": [unit]}})
+    (control,) = served.engine.requests[-1].controls
+    assert (control.model, control.weight) == ("/controlnet/canny-xl.safetensors", 0.5)
+    assert not list(served.folder.output.rglob("control*"))
+
+
+def enlarged(text):
+    with Image.open(io.BytesIO(base64.b64decode(text))) as image:
+        return image.size
+
+
+def test_finished_images_are_enlarged(api, served):
+    picture = in_base64(Image.new("RGB", (48, 32)))
+    answer = post(api, "extra-single-image", image=picture, upscaler_1="starter-2x", upscaling_resize=1.5)
+    assert enlarged(answer["image"]) == (72, 48)
+    cover = {"upscaler_1": "4x-sharp", "resize_mode": 1, "upscaling_resize_w": 64, "upscaling_resize_h": 64}
+    images = [{"data": picture, "name": "a"}, {"data": in_base64(Image.new("RGB", (32, 40))), "name": "b"}]
+    answer = post(api, "extra-batch-images", imageList=images, **cover)
+    assert [enlarged(each) for each in answer["images"]] == [(64, 64), (64, 64)]
+    answer = post(api, "extra-single-image", image=picture, upscaling_crop=False, **cover)
+    assert enlarged(answer["image"]) == (96, 64)
+    assert served.engine.requests[-1].upscaler == "4x-Sharp"
+    assert not [path for path in served.folder.output.rglob("*") if path.name.startswith(("image", "enlarged"))]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"upscaler_1": "None"}, {"upscaler_1": "../x"}, {"image": "no base64"}, {"image": "aGVsbG8="},
+        {"upscaling_resize": 99}, {"gfpgan_visibility": 1}, {"resize_mode": 2},
+        {"resize_mode": 1, "upscaling_resize_w": 9999, "upscaling_resize_h": 1},
+    ],
+)  # fmt: skip
+def test_images_that_cannot_be_enlarged(api, change):
+    fields = {"image": in_base64(Image.new("RGB", (48, 32))), "upscaler_1": "starter-2x"}
+    with pytest.raises(Refusal) as refused:
+        post(api, "extra-single-image", **fields | change)
+    assert refused.value.status == 422 and "/" not in refused.value.detail.replace("../x", "")
 
 
 def test_a_mask_with_transparent_parts_is_its_opacity(api, served):
@@ -164,7 +209,18 @@ def test_the_model_of_the_start_must_exist(tmp_path):
 
 
 names = some.sampled_from(
-    ["prompt", "image", "sd_model_checkpoint", "init_images", "mask", "steps", "batch_size", "seed"]
+    [
+        "prompt",
+        "image",
+        "sd_model_checkpoint",
+        "init_images",
+        "mask",
+        "steps",
+        "batch_size",
+        "seed",
+        "imageList",
+        "alwayson_scripts",
+    ]
 )
 simple = some.none() | some.booleans() | some.integers(-2, 3) | some.text(max_size=9) | some.just(
     in_base64(Image.new("RGB", (8, 8)))
@@ -172,8 +228,14 @@ simple = some.none() | some.booleans() | some.integers(-2, 3) | some.text(max_si
 objects = some.dictionaries(names | some.text(max_size=5), simple | some.lists(simple, max_size=2), max_size=5)
 
 
+ENDPOINTS = (
+    *("txt2img", "img2img", "options", "png-info", "interrupt", "unload-checkpoint"),
+    *("extra-single-image", "extra-batch-images"),
+)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(some.sampled_from(["txt2img", "img2img", "options", "png-info", "interrupt", "unload-checkpoint"]), objects)
+@given(some.sampled_from(ENDPOINTS), objects)
 def test_whatever_is_posted_is_answered_or_refused(api, name, data):
     try:
         json.dumps(post(api, name, **data), allow_nan=False)

@@ -12,12 +12,14 @@ from PIL import Image
 from mezzotint.api_server.generation import Offers, read_generation
 from mezzotint.api_server.refusal import Refusal
 from mezzotint.batch.job.settings import request_of
+from mezzotint.control_protocol import ControlRef
 from mezzotint.protocol import LoraRef
 
 MODELS = (model_info(), model_info(id="xl", path="/models/sdxl_base.safetensors"))
 OFFERS = Offers(
-    models=lambda: MODELS, loras=lambda: {"Style": Path("/l/Style.safetensors")}, checkpoint="starter/dit", clip_skip=1
-)
+    models=lambda: MODELS, loras=lambda: {"Style": Path("/l/Style.safetensors")}, checkpoint="starter/dit", clip_skip=1,
+    controlnets=lambda: {"canny-xl": Path("/c/canny-xl.safetensors")},
+)  # fmt: skip
 PICTURE = in_base64(Image.new("RGB", (8, 8)))
 # As webuiapi 0.9 sends them with every request.
 DEFAULTS = {
@@ -91,6 +93,7 @@ def test_unknown_fields_are_ignored_and_named():
         ("tiling", True), ("restore_faces", True), ("styles", ["anime"]), ("subseed_strength", 0.5),
         ("seed_resize_from_w", 512), ("script_name", "x/y/z plot"), ("s_churn", 1), ("s_noise", 1.1),
         ("infotext", "a house"), ("alwayson_scripts", {"ControlNet": {"args": [{"enabled": True}]}}),
+        ("alwayson_scripts", {"ADetailer": {"args": [{"ad_model": "face"}]}}),
         ("alwayson_scripts", {"x": 3}), ("alwayson_scripts", 3), ("override_settings", {"sd_vae": "other.pt"}),
         ("override_settings", {"samples_format": "jpg"}), ("init_images", [PICTURE]), ("mask", PICTURE),
         ("steps", 0), ("steps", "many"), ("steps", True), ("cfg_scale", float("nan")), ("seed", 2**64), ("seed", -2),
@@ -105,6 +108,48 @@ def test_what_cannot_be_done_is_refused_by_name(name, value):
 @pytest.mark.parametrize("scripts", [{"ControlNet": {"args": []}}, {"ADetailer": {"args": [False]}}, {"x": {}}, None])
 def test_scripts_that_are_off_are_accepted(scripts):
     assert read(alwayson_scripts=scripts).ignored == ()
+
+
+# As webuiapi 0.9 sends a unit.
+UNIT = {
+    "image": PICTURE, "mask": None, "module": "none", "model": "canny-xl [0123abcd]", "weight": 1.0,
+    "resize_mode": "Resize and Fill", "low_vram": False, "processor_res": 512, "threshold_a": 64, "threshold_b": 64,
+    "guidance_start": 0.0, "guidance_end": 1.0, "control_mode": "Balanced", "pixel_perfect": False,
+    "hr_option": "Both", "enabled": True,
+}  # fmt: skip
+
+
+def units(*changes):
+    return {"alwayson_scripts": {"controlnet": {"args": [UNIT | change for change in changes]}}}
+
+
+def test_units_of_controlnet():
+    changed = {"weight": 0.5, "guidance_end": 0.7, "module": "Canny", "union_control_type": "Soft Edge"}
+    beside = {"image": {"image": PICTURE, "mask": ""}, "input_image": PICTURE}
+    plain, other, third = read(**units({}, {"enabled": False}, changed, beside)).controls
+    assert plain.image == other.image == third.image
+    model, place = "/c/canny-xl.safetensors", "alwayson_scripts.controlnet.args[{}].image".format
+    assert plain.control == ControlRef(image=place(0), model=model)
+    assert other.control == ControlRef(
+        image=place(2), model=model, weight=0.5, end=0.7, type="hed", preprocess="canny"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"image": ""}, {"image": "no base64"}, {"image": {"image": PICTURE, "mask": PICTURE}}, {"mask": PICTURE},
+        {"model": "None"}, {"model": "/c/canny-xl.safetensors"}, {"module": "openpose"}, {"weight": 3},
+        {"guidance_start": 0.8, "guidance_end": 0.2}, {"control_mode": "ControlNet is more important"},
+        {"union_control_type": "smell"}, {"enabled": "perhaps"},
+    ],
+)  # fmt: skip
+def test_units_that_cannot_be_done(change):
+    assert "alwayson_scripts.controlnet.args[0]" in refusal(**units(change))
+
+
+def test_so_many_units():
+    assert "9 units" in refusal(**units(*[{}] * 9))
 
 
 def test_a_model_is_taken_by_name_and_never_by_path(tmp_path):

@@ -1,5 +1,6 @@
 """How far a job is."""
 
+from mezzotint import protocol
 from mezzotint.api_server.progress import Progress
 from mezzotint.protocol import GeneratedImage, Loading, Saved, Step
 
@@ -21,3 +22,11 @@ def test_it_grows_with_steps_stages_and_images():
     assert [one.share for one in now] == [0, 0.125, 0.25, 0.375, 0.5, 1, 1]
     assert [one.image for one in now] == [0, 0, 0, 0, 1, 1, 2]
     assert now[3].preview == "p" and (now[3].step, now[3].steps, now[3].images) == (2, 4, 2)
+
+
+def test_it_grows_with_tiles_of_images_that_are_enlarged():
+    progress, now = Progress(2), []
+    for done in (1, 2, 1, 2):
+        progress.on_event(protocol.Progress(what="upscaling", done=done, total=2, unit="tiles"))
+        now.append(progress.snapshot())
+    assert [(one.share, one.image) for one in now] == [(0.25, 0), (0.5, 1), (0.75, 1), (1, 2)]

@@ -1,9 +1,9 @@
-"""LoRA files by name."""
+"""Files of a kind by name."""
 
 import pytest
 
-from mezzotint.catalog import loras
-from mezzotint.catalog.loras import loras_in
+from mezzotint.catalog import named_files as module
+from mezzotint.catalog.named_files import CONTROLNETS, LORAS, named_files
 from mezzotint.catalog.places import Places
 
 
@@ -18,12 +18,20 @@ def places(tmp_path):
 
 
 def test_they_are_found_in_the_usual_folders_the_first_of_a_name(places, tmp_path):
-    found = loras_in(places)
+    found = named_files(places, LORAS)
     assert sorted(found) == ["a", "b"]
     assert found["a"] == tmp_path / "own/loras/a.safetensors"
-    assert loras_in(Places()) == {}
+    assert named_files(Places(), LORAS) == {}
 
 
 def test_only_so_many_are_listed(places, monkeypatch):
-    monkeypatch.setattr(loras, "_MOST_FILES", 1)
-    assert len(loras_in(places)) == 1
+    monkeypatch.setattr(module, "_MOST_FILES", 1)
+    assert len(named_files(places, LORAS)) == 1
+
+
+def test_each_kind_has_folders_of_its_own(places, tmp_path):
+    path = tmp_path / "a1111/models/ControlNet/canny.safetensors"
+    path.parent.mkdir()
+    path.write_bytes(b"")
+    assert named_files(places, CONTROLNETS) == {"canny": path}
+    assert "canny" not in named_files(places, LORAS)
