@@ -1,4 +1,4 @@
-"""Protocol types for control images, which guide a network's layout through a ControlNet. Standard library only."""
+"""Protocol types for control images, which guide an image through a ControlNet or IP-Adapter. Standard library only."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _COMMA = "\0"  # stands for a comma that is written twice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRef:
-    """A control image, and the ControlNet that it is given to."""
+    """A control image or image prompt, and the ControlNet or IP-Adapter that it is given to."""
 
     image: str
     model: str  # file or folder
@@ -47,6 +47,7 @@ class ControlRef:
     preprocess: Preprocess = "none"
     sha256: str | None = None  # of the ControlNet's file; if given, a changed file is refused
     image_sha256: str | None = None  # of the image; if given, a changed file is refused
+    encoder: str | None = None  # the image encoder of an IP-Adapter; None: one near it
 
 
 _VALUES: Mapping[str, Value] = {
@@ -57,6 +58,7 @@ _VALUES: Mapping[str, Value] = {
     "end": Number(0, 1, 0.6),
     "type": one_of(ControlType),
     "preprocess": one_of(Preprocess),
+    "encoder": Path(),
 }
 _KEYS = tuple(name for name in _VALUES if name != "image")
 

@@ -95,13 +95,14 @@ class LoraUsed:
 class ControlUsed:
     """A control image as it was applied."""
 
-    file: FileUsed  # of the ControlNet; if it has several, the first
+    file: FileUsed  # of the ControlNet or IP-Adapter; if it has several, the first
     image: FileUsed
     weight: float
     start: float
     end: float
     type: ControlType | None
     preprocess: Preprocess
+    encoder: FileUsed | None = None  # the first file of an IP-Adapter's image encoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

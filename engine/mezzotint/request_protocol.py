@@ -359,8 +359,8 @@ class GenerateRequest:
         Listed(ControlImage()),
         group="image",
         help="a control image and the ControlNet that follows it, such as edges.png,model=canny.safetensors,weight=0.8 "
-        "(may be repeated); further keys: start and end (parts of the steps, 0 to 1), type (of a union ControlNet, "
-        "such as canny), preprocess (canny, gray, tile)",
+        "or an image prompt and its IP-Adapter (may be repeated); further keys: start and end (parts of the steps, "
+        "0 to 1), type (of a union ControlNet, such as canny), preprocess (canny, gray, tile), encoder (IP-Adapter's)",
     )
     memory: MemoryPolicy = option(
         "auto",

@@ -11,7 +11,7 @@ from mezzotint.checkpoints.gguf_header import TYPES
 from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.opening import FileCheckpoint
 from mezzotint.checkpoints.weight_file import weight_header
-from mezzotint.families.control.fitting import COMPONENT, is_control
+from mezzotint.families.control.fitting import is_control, kind_of_component
 from mezzotint.families.family import ComponentSource, ModelSources
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
-_ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "unet", "transformer", COMPONENT, "vae")
+_ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "ip-adapter", "unet", "transformer", "controlnet", "vae")
 # Text encoders that take padded prompts with a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"
@@ -73,7 +73,7 @@ def footprint_of(
 
 
 def _order(component: str) -> tuple[int, str]:
-    return _ORDER.index(COMPONENT if is_control(component) else component), component
+    return _ORDER.index(kind_of_component(component) or component), component
 
 
 def graph_of(sources: ModelSources, component: str) -> str:

@@ -38,20 +38,23 @@ class UnetFamily:
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
         """The U-Net's guided output for a scaled sample `(n, c, h, w)`, of the same shape."""
+        from mezzotint.families.control.image_attention import attending_images
         from mezzotint.families.control.residuals import residuals
         from mezzotint.families.guidance import guided_output
 
         def ask(rows: "torch.Tensor", rows_of: Conditioning) -> "torch.Tensor":
             tensors, added, rows = rows_of.tensors, _added(rows_of), rows.to(model.dtype)
-            return model.networks["unet"](  # type: ignore[no-any-return]
-                _beside(rows, rows_of),
-                timestep,
-                encoder_hidden_states=tensors["text"],
-                timestep_cond=tensors.get("guidance"),
-                added_cond_kwargs=added,
-                **residuals(model, rows, timestep, rows_of, added),
-                return_dict=False,
-            )[0]
+            controlled = residuals(model, rows, timestep, rows_of, added)
+            with attending_images(model.networks["unet"], rows_of):
+                return model.networks["unet"](  # type: ignore[no-any-return]
+                    _beside(rows, rows_of),
+                    timestep,
+                    encoder_hidden_states=tensors["text"],
+                    timestep_cond=tensors.get("guidance"),
+                    added_cond_kwargs=added,
+                    **controlled,
+                    return_dict=False,
+                )[0]
 
         return guided_output(ask, sample, conditioning, model.passes, model.at_once)
 

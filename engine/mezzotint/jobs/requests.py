@@ -45,7 +45,12 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
         embeddings=tuple(map(_absolute, request.embeddings)),
         loras=tuple(replace(lora, path=_absolute(lora.path)) for lora in request.loras),
         controls=tuple(
-            replace(control, image=_absolute(control.image), model=_absolute(control.model))
+            replace(
+                control,
+                image=_absolute(control.image),
+                model=_absolute(control.model),
+                encoder=None if control.encoder is None else _absolute(control.encoder),
+            )
             for control in request.controls
         ),
         cascade=replace(request.cascade, stages=tuple(map(_absolute_stage, request.cascade.stages))),

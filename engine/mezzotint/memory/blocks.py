@@ -18,9 +18,12 @@ _BLOCKS = frozenset(
         "QwenImageTransformerBlock",
         "QwenImageResidualBlock",
         "QwenImageResample",
+        "IPAdapterPlusImageProjectionBlock",
         # our own, in families/architectures
         "ModulatedBlock",
         "ReversibleBlock",
+        # and in families/control
+        "ImageKeysValues",
         # transformers
         "CLIPEncoderLayer",
         "T5Block",

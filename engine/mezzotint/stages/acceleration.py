@@ -73,7 +73,7 @@ class Acceleration:
             if why_not := why_not_captured(stage.sampling):
                 return why_not
             if stage.controls:
-                return "the features that a ControlNet adds change with each step"
+                return "what control images add changes with each step"
             if stage.tile:
                 return "tiles of a refiner alternate"
             if any(True for _ in nf4_layers(network)):

@@ -7,6 +7,7 @@ from pathlib import Path
 from mezzotint import paths
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.control_protocol import MAX_CONTROLS, check_control
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
@@ -49,14 +50,15 @@ class ControlFitting:
             except ValueError as error:
                 raise UsageError(f"control: {error}") from None
         self._controls, self._used = controls, set[int]()
-        self._opened = {path: open_control(Path(path)) for path in {control.model for control in controls}}
+        wanted = dict.fromkeys((control.model, control.encoder) for control in controls)
+        self._opened = {(path, encoder): open_control(Path(path), encoder) for path, encoder in wanted}
         self._refusals: dict[int, str] = {}
 
     def fit(self, sources: ModelSources, model: str, sampling: Sampling) -> FittedControls:
         """Return those that a stage's model can use."""
         found, left_out = [], {}
         for index, control in enumerate(self._controls):
-            checkpoint = self._opened[control.model]
+            checkpoint = self._opened[control.model, control.encoder]
             reason = why_not(checkpoint, sources, model)
             if reason is not None:
                 self._refusals.setdefault(index, reason)
@@ -65,7 +67,8 @@ class ControlFitting:
             sources, component = with_control(sources, checkpoint)
             self._used.add(index)
             found.append(_stage_control(index, control, checkpoint, component))
-        if found and sampling.deep_shrink is not None:
+        adds = any(control.settings.is_asked_each_step for control in found)
+        if adds and sampling.deep_shrink is not None:
             raise UsageError(
                 "--deep-shrink and --control cannot be used together: the one makes features smaller that the other "
                 "adds to; leave one of them out"
@@ -77,7 +80,13 @@ class ControlFitting:
         for index, reason in self._refusals.items():
             if index not in self._used:
                 model = self._controls[index].model
-                raise ModelRefused(f"{plain(model, 300)}: {reason}; use a ControlNet that was made for it")
+                raise ModelRefused(f"{plain(model, 300)}: {reason}; use one that was made for it")
+
+    def check_compiled(self) -> None:
+        """Raise UsageError for an IP-Adapter, which compiled blocks would pass over."""
+        name = next((checkpoint.path for checkpoint in self._opened.values() if checkpoint.kind == "ip-adapter"), None)
+        if name is not None:
+            raise UsageError(f"--compile and the IP-Adapter {plain(name, 200)} cannot be used together; leave one out")
 
 
 def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoint, component: str) -> StageControl:
@@ -89,6 +98,7 @@ def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoin
         start=control.start,
         end=control.end,
         mode=mode,
+        kind=checkpoint.kind,
     )
     return StageControl(index=index, settings=settings, preprocess=control.preprocess)
 
@@ -101,8 +111,12 @@ def controls_used(
 
 
 def _used(control: ControlRef, image: FileUsed, cancelled: IsCancelled) -> ControlUsed:
-    file = control_files(Path(control.model))[0]
-    used = fingerprint(file, paths.cache_folder() / "fingerprints.json", cancelled=cancelled)
+    files = control_files(Path(control.model), control.encoder)
+    shards = len(files) if is_folder(Path(control.model)) else 1
+    used, *encoder = (
+        fingerprint(file, paths.cache_folder() / "fingerprints.json", cancelled=cancelled)
+        for file in (files[0], *files[shards:])
+    )
     if control.sha256 is not None and control.sha256 != used.sha256:
         raise ModelRefused(
             f"{plain(control.model, 300)}: the ControlNet has changed since it was used (sha256 {used.sha256[:12]}, "
@@ -110,6 +124,7 @@ def _used(control: ControlRef, image: FileUsed, cancelled: IsCancelled) -> Contr
         )
     return ControlUsed(
         file=used,
+        encoder=encoder[0] if encoder else None,
         image=image,
         weight=control.weight,
         start=control.start,

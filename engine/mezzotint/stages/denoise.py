@@ -75,7 +75,8 @@ def denoise(
     run: Retry = retry or _once
     last = len(schedule.timesteps) - 1
     unfinished = schedule.sigmas[-1] > 0
-    components = dict.fromkeys((family.denoiser_component, *(each.component for each in conditioning.controls)))
+    controls = (each.component for each in conditioning.controls if each.is_asked_each_step)
+    components = dict.fromkeys((family.denoiser_component, *controls))
     with ExitStack() as stack:
         for component in components if cache_text else ():  # the cache checks memory, not values
             stack.enter_context(cached_text(model.networks[component]))

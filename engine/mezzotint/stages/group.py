@@ -70,7 +70,7 @@ class Group(Job):
                 with self._isolating_errors(member):
                     references = read_references(member.setup.images.references)
                     stage = member.setup.stages[index]
-                    conditioning = work.pipeline.conditioning(index, stage, self._embeddings, references)
+                    conditioning = work.pipeline.conditioning(index, stage, self._embeddings, member.inputs, references)
                     member.conditionings.append(moved(conditioning, torch.device("cpu")))
         same_shape: dict[Hashable, list[Member]] = {}
         for member in self._members:

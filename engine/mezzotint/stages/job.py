@@ -100,7 +100,7 @@ class Job:
         with self._loaded(job, loras, session) as work:
             saver = Saver(request=request, setup=setup, size=inputs.size(setup.stages[-1]))
             conditionings = [
-                work.pipeline.conditioning(index, stage, self._embeddings, references)
+                work.pipeline.conditioning(index, stage, self._embeddings, inputs, references)
                 for index, stage in enumerate(setup.stages)
             ]
             spec = ImageSpec(seed=saver.first_seed, conditionings=conditionings, inputs=inputs)

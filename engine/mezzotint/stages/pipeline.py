@@ -39,6 +39,8 @@ from mezzotint.stages.denoise import Denoised, denoise
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.control_inputs import ControlInputs
 from mezzotint.stages.images.decode import to_image, to_latents
+from mezzotint.stages.images.image_prompts import with_image_prompts
+from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.last_resort import LastResort
 from mezzotint.stages.images.overflow import within_range
 from mezzotint.stages.images.preview import LinearPreviewer, Previewer, SmallPreviewer, as_text
@@ -165,7 +167,12 @@ class Pipeline:
                     model.attention = None
 
     def conditioning(
-        self, index: int, stage: StageSetup, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
+        self,
+        index: int,
+        stage: StageSetup,
+        embeddings: tuple[Path, ...],
+        inputs: InputImages,
+        references: tuple[Image.Image, ...] = (),
     ) -> Conditioning:
         """Conditioning for a stage like the cascade's stage `index`; known prompts come from the cache."""
         model, images = self._models[index], references if stage.references else ()
@@ -179,6 +186,7 @@ class Pipeline:
             self._on_event(Encoding(stage=index, stages=len(self._setup.stages)))
             self._loras.apply(index, model)
             made = encoded(model, prompt_inputs(stage, embeddings, images), self._loras.used(index), encode)
+            made = with_image_prompts(made, model, stage.controls, inputs.controls, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
             return replace(with_references(made, latents), sampling=stage.sampling)
@@ -338,15 +346,17 @@ class Pipeline:
             raise RuntimeError("denoising outside of `attending`")
         name, start = f"stage {stage + 1}", StageStart.together(starts)
         setup, size = self._setup.stages[stage], (start.latents.shape[-2], start.latents.shape[-1])
-        networks = dict.fromkeys(control.settings.component for control in setup.controls)
+        controls = [control.settings for control in setup.controls]
+        networks = dict.fromkeys(each.component for each in controls if each.is_asked_each_step)
         phase = self._placement.phase(name, model, [family.denoiser_component, *networks])
         streamed = partial(self._placement.streamed_blocks, model, family.denoiser_component)
         conditioning = moved(family.join([image.conditionings[stage] for image in images]), model.device)
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
         if setup.controls:
-            controls = ControlInputs.of(setup.controls, [image.inputs for image in images], (setup.width, setup.height))
-            conditioning = controls.add_to(conditioning, model.device, model.dtype)
+            inputs = [image.inputs for image in images]
+            shown = ControlInputs.of(setup.controls, inputs, (setup.width, setup.height))
+            conditioning = shown.add_to(conditioning, model.device, model.dtype)
         predict = None
         if start.low_resolution is not None and setup.tile:
             tile, smaller = setup.tile // setup.sources.vae_factor, start.low_resolution

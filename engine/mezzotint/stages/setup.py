@@ -117,6 +117,8 @@ def set_up(
 def _with_controls(request: GenerateRequest, stages: Sequence[StageSetup]) -> list[StageSetup]:
     """The stages with the control images that their models can use; raises ModelRefused for one of no use."""
     fitting, found = ControlFitting(request.controls), []
+    if request.compile:
+        fitting.check_compiled()
     for stage in stages:
         fitted = fitting.fit(stage.sources, stage.found.info.id, stage.sampling)
         found.append(replace(stage, sources=fitted.sources, controls=fitted.controls, left_out=fitted.left_out))

@@ -24,9 +24,10 @@ class ControlChoice:
     on: bool = True
     sha256: str | None = None  # of the ControlNet, if from an image's metadata
     image_sha256: str | None = None
+    encoder: str | None = None  # of an IP-Adapter, if from an image's metadata
 
 
-_SHARED = ("image", "model", "weight", "start", "end", "type", "preprocess", "sha256", "image_sha256")
+_SHARED = ("image", "model", "weight", "start", "end", "type", "preprocess", "sha256", "image_sha256", "encoder")
 
 
 def controls_in_use(controls: Iterable[ControlChoice]) -> tuple[ControlRef, ...]:
@@ -47,7 +48,7 @@ def with_images(controls: tuple[ControlChoice, ...], images: Iterable[str]) -> t
 
 def with_model(controls: tuple[ControlChoice, ...], place: int, model: str) -> tuple[ControlChoice, ...]:
     """Return the list with another ControlNet for one image."""
-    changed = replace(controls[place], model=model, sha256=None)
+    changed = replace(controls[place], model=model, sha256=None, encoder=None)
     return (*controls[:place], changed, *controls[place + 1 :])
 
 

@@ -35,7 +35,7 @@ class ControlRow(QFrame):
         self._remove.clicked.connect(self.removed)
         self._model = ElidedLabel()
         self._choose = QPushButton(self.tr("Choose…"))
-        self._choose.setToolTip(self.tr("Choose the ControlNet's safetensors file, or drop it on the list"))
+        self._choose.setToolTip(self.tr("Choose the file of a ControlNet or IP-Adapter, or drop it on the list"))
         self._choose.clicked.connect(self.model_wanted)
         self._weight = SliderSpin(
             self.tr("Weight"),

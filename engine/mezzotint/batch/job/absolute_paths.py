@@ -18,7 +18,12 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
         embeddings=tuple(absolute(path, base) for path in request.embeddings),
         loras=_loras(request.loras, base),
         controls=tuple(
-            replace(control, image=absolute(control.image, base), model=absolute(control.model, base))
+            replace(
+                control,
+                image=absolute(control.image, base),
+                model=absolute(control.model, base),
+                encoder=None if control.encoder is None else absolute(control.encoder, base),
+            )
             for control in request.controls
         ),
         cascade=replace(request.cascade, stages=tuple(_stage(stage, base) for stage in request.cascade.stages)),

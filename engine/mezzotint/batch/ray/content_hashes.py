@@ -77,7 +77,9 @@ class ContentHashes:
             yield from (("file", lora.path) for lora in stage.loras or ())
         yield from (("file", lora.path) for lora in request.loras)
         yield from (("file", path) for path in request.embeddings)
-        yield from (("file", str(file)) for one in request.controls for file in control_files(Path(one.model)))
+        yield from (
+            ("file", str(file)) for one in request.controls for file in control_files(Path(one.model), one.encoder)
+        )
 
 
 def standard_hashes(catalog: "Catalog") -> ContentHashes:

@@ -1,4 +1,4 @@
-"""A ControlNet on disk: a folder or file, recognised by its tensors, with their names in diffusers' network."""
+"""A control network on disk: a folder or file, recognised by its tensors, with their names in diffusers' network."""
 
 import re
 from collections.abc import Mapping
@@ -6,23 +6,18 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from mezzotint.checkpoints.allowed_classes import CODE_KEYS, CONTROLS
-from mezzotint.checkpoints.folder import INDEX_FILE, MAX_CONFIG
-from mezzotint.checkpoints.folder_walk import check_folder
-from mezzotint.checkpoints.folder_weights import weight_files
-from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
-from mezzotint.checkpoints.plain_text import plain, size
-from mezzotint.checkpoints.regular_file import is_file, is_folder
-from mezzotint.checkpoints.strict_json import read_json_object
-from mezzotint.checkpoints.weight_file import weight_header
+from mezzotint.checkpoints.allowed_classes import CONTROLS
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import ModelRefused
+from mezzotint.families.control.files import NetworkFiles, Shapes, files_of, read_network
+from mezzotint.families.control.image_encoder import find_encoder
+from mezzotint.families.control.ip_adapter import encoder_width, ip_adapter_place, is_ip_adapter, kind_not_used
 from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
+from mezzotint.families.control.settings import ControlKind
+from mezzotint.families.control.shapes import NamedShapes
 from mezzotint.families.family import Original
 from mezzotint.families.foreign import kind_of_file
-
-LARGEST = 16 * 2**30  # bytes; the largest ControlNets of U-Nets have under 6 GB in 32 bits
-
-Shapes = Mapping[str, tuple[int, ...]]
 
 _NOT_USED: tuple[tuple[str, str], ...] = (
     (r"^(adapter\.)?(body\.\d+\.(in_conv|resnets|block1)|conv_in\.weight$)", "a T2I-Adapter"),
@@ -36,13 +31,14 @@ _MARK = re.compile(r"(^|\.)(controlnet_cond_embedding|input_hint_block)\.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlCheckpoint:
-    """A ControlNet before anything is loaded."""
+    """A control network before anything is loaded."""
 
     path: Path  # as given
-    files: tuple[Path, ...]
-    shapes: Shapes  # by diffusers' names
+    kind: ControlKind = "controlnet"
+    files: tuple[Path, ...]  # of an IP-Adapter its own and its image encoder's
+    shapes: Shapes  # by diffusers' names; of an IP-Adapter by those of its file
     original: Original | None  # naming of its file if that is not diffusers'
-    config: Mapping[str, object]  # of its folder; empty for a file
+    config: Mapping[str, object]  # of its folder, or of an IP-Adapter's image encoder; empty for a file
     bytes: int
 
     @property
@@ -51,46 +47,50 @@ class ControlCheckpoint:
         return "task_embedding" in self.shapes
 
 
-def open_control(path: Path) -> ControlCheckpoint:
-    """Read the headers of a ControlNet; raises ModelRefused, saying what is wrong or what the file is instead."""
-    files, config = _folder(path) if is_folder(path) else ((path,), {})
-    shapes: dict[str, tuple[int, ...]] = {}
-    for file in files:
-        if is_pickle_name(file):
-            raise ModelRefused(f"{plain(path, 300)}: {pickle_advice()}")
-        shapes |= {name: spec.shape for name, spec in weight_header(file).tensors.items()}
-    if not any(map(_MARK.search, shapes)):
-        raise ModelRefused(f"{plain(path, 300)}: no ControlNet but {_kind(shapes)}; give a ControlNet of a U-Net")
-    total = sum(weight_header(file).bytes for file in files)
-    if total > LARGEST:
-        raise ModelRefused(f"{plain(path, 300)}: {size(total)}; a ControlNet has at most {size(LARGEST)}")
-    original = _original(shapes)
+def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
+    """Read the headers of a control network; raises ModelRefused, saying what is wrong or what the file is instead.
+
+    `encoder`: the image encoder of an IP-Adapter; None: one near it.
+    """
+    network = read_network(path, "a ControlNet", classes=CONTROLS)
+    if is_ip_adapter(network.shapes):
+        return _ip_adapter(path, network, encoder)
+    if encoder is not None:
+        raise ModelRefused(f"{plain(path, 300)}: not an IP-Adapter, and only those take an encoder; leave that out")
+    if not any(map(_MARK.search, network.shapes)):
+        raise ModelRefused(
+            f"{plain(path, 300)}: no ControlNet but {_kind(network.shapes)}; give a ControlNet of a U-Net"
+        )
+    shapes, original = network.shapes, _original(network.shapes)
     if original is not None:
         inner = {name.removeprefix(original.prefix): shape for name, shape in shapes.items()}
         shapes = {new: shape for name, shape in inner.items() for new, _ in original.place(name)}
-    return ControlCheckpoint(path=path, files=files, shapes=shapes, original=original, config=config, bytes=total)
+    return ControlCheckpoint(
+        path=path, files=network.files, shapes=shapes, original=original, config=network.config, bytes=network.bytes
+    )
 
 
-def control_files(path: Path) -> tuple[Path, ...]:
-    """The weight files of a ControlNet; raises ModelRefused if there are none."""
-    return _folder(path)[0] if is_folder(path) else (path,)
+def control_files(path: Path, encoder: str | None = None) -> tuple[Path, ...]:
+    """The weight files of a control network, and of its image encoder if it has one; raises ModelRefused."""
+    files = files_of(path)
+    return files if is_folder(path) else open_control(path, encoder).files
 
 
-def _folder(path: Path) -> tuple[tuple[Path, ...], Mapping[str, object]]:
-    root = path.resolve()
-    if is_file(root / INDEX_FILE):
-        raise ModelRefused(f"{plain(path, 300)}: a whole model; give the folder or file of a ControlNet")
-    if not is_file(root / "config.json"):
-        raise ModelRefused(f"{plain(path, 300)}: no config.json; give the folder or safetensors file of a ControlNet")
-    check_folder(root)
-    config = read_json_object(root / "config.json", MAX_CONFIG)
-    code = next((key for key in config if key in CODE_KEYS), None)
-    if code is not None:
-        raise ModelRefused(f"{plain(path, 300)}: '{code}' requires code that comes with the model")
-    stated = config.get("_class_name")
-    if stated not in CONTROLS:
-        raise ModelRefused(f"{plain(path, 300)}: the class {plain(stated)} is not one of {', '.join(CONTROLS)}")
-    return weight_files(root, root, "diffusers"), config
+def _ip_adapter(path: Path, network: NetworkFiles, encoder: str | None) -> ControlCheckpoint:
+    other = kind_not_used(network.shapes)
+    if other is not None:
+        raise ModelRefused(f"{plain(path, 300)}: {other}, which is not supported; give a plain one, Plus or Plus Face")
+    hidden, width = encoder_width(NamedShapes(network.shapes, path, "an IP-Adapter"))
+    found = find_encoder(path, encoder, hidden=hidden, width=width)
+    return ControlCheckpoint(
+        path=path,
+        kind="ip-adapter",
+        files=(*network.files, *found.network.files),
+        shapes=network.shapes,
+        original=Original(prefix="", place=ip_adapter_place),
+        config=found.config,
+        bytes=network.bytes + found.network.bytes,
+    )
 
 
 def _kind(names: Shapes) -> str:

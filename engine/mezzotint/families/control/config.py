@@ -3,14 +3,10 @@
 A ControlNet begins as a copy of the U-Net's way down (arXiv 2302.05543), so what neither shows is the U-Net's.
 """
 
-import re
 from collections.abc import Mapping
 
-from mezzotint.checkpoints.plain_text import plain
-from mezzotint.errors import ModelRefused
 from mezzotint.families.control.checkpoint import ControlCheckpoint
-
-Config = dict[str, object]
+from mezzotint.families.control.shapes import Config, NamedShapes
 
 _LIKE_UNET = (
     "act_fn",
@@ -29,12 +25,11 @@ _LIKE_UNET = (
     "upcast_attention",
 )
 _OWN = ("controlnet_conditioning_channel_order", "global_pool_conditions", "num_trans_head")
-_MOST = 64  # levels, layers and transformer blocks
 
 
 def control_config(checkpoint: ControlCheckpoint, unet: Mapping[str, object]) -> Config:
     """Configuration of its network beside this U-Net; raises ModelRefused if its tensors are not a ControlNet's."""
-    shapes = _Shapes(checkpoint)
+    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a ControlNet of a U-Net")
     levels = shapes.count(r"down_blocks\.(\d+)\.resnets\.")
     layers = shapes.count(r"down_blocks\.0\.resnets\.(\d+)\.")
     depths = [shapes.count(rf"down_blocks\.{level}\.attentions\.0\.transformer_blocks\.(\d+)\.") for level in levels]
@@ -58,33 +53,7 @@ def control_config(checkpoint: ControlCheckpoint, unet: Mapping[str, object]) ->
     return config | {"mid_block_type": "UNetMidBlock2DCrossAttn" if middle else "UNetMidBlock2D"}
 
 
-class _Shapes:
-    """The shapes of a checkpoint's tensors."""
-
-    def __init__(self, checkpoint: ControlCheckpoint) -> None:
-        self.by_name, self._path = checkpoint.shapes, checkpoint.path
-
-    def of(self, name: str, rank: int) -> tuple[int, ...]:
-        """Shape of a tensor; raises ModelRefused if it is missing or has another rank."""
-        found = self.by_name.get(name, ())
-        if len(found) != rank or not all(found):
-            said = f"has the shape {found}" if name in self.by_name else "is missing"
-            raise ModelRefused(f"{plain(self._path, 300)}: not laid out as a ControlNet of a U-Net is: {name} {said}")
-        return found
-
-    def count(self, pattern: str) -> range:
-        """The numbers of blocks, which `pattern` captures; raises ModelRefused if they have gaps or are too many."""
-        found = {int(match[1]) for match in map(re.compile(pattern).match, self.by_name) if match}
-        if found != set(range(len(found))) or len(found) > _MOST:
-            raise ModelRefused(f"{plain(self._path, 300)}: the numbers of its blocks have gaps or are too many")
-        return range(len(found))
-
-    def first(self, pattern: str) -> str | None:
-        """The first name that matches."""
-        return next(filter(re.compile(pattern).fullmatch, sorted(self.by_name)), None)
-
-
-def _conditioning(shapes: _Shapes) -> Config:
+def _conditioning(shapes: NamedShapes) -> Config:
     """Channels of the convolutions that bring the image to the size of the latents."""
     embedding = "controlnet_cond_embedding"
     convolutions = shapes.count(rf"{embedding}\.blocks\.(\d+)\.")
@@ -93,14 +62,14 @@ def _conditioning(shapes: _Shapes) -> Config:
     return {"conditioning_channels": first[1], "conditioning_embedding_out_channels": [first[0], *widths]}
 
 
-def _text(shapes: _Shapes) -> Config:
+def _text(shapes: NamedShapes) -> Config:
     keys = shapes.first(r".*\.attn2\.to_k\.weight")
     inner = shapes.first(r".*\.attentions\.\d+\.proj_in\.weight")
     found: Config = {} if keys is None else {"cross_attention_dim": shapes.of(keys, 2)[1]}
     return found if inner is None else found | {"use_linear_projection": len(shapes.by_name[inner]) == 2}
 
 
-def _sizes(shapes: _Shapes) -> Config:
+def _sizes(shapes: NamedShapes) -> Config:
     """The embedding of sizes and pooled text, which SDXL has."""
     name = "add_embedding.linear_1.weight"
     if name not in shapes.by_name:
@@ -108,7 +77,7 @@ def _sizes(shapes: _Shapes) -> Config:
     return {"addition_embed_type": "text_time", "projection_class_embeddings_input_dim": shapes.of(name, 2)[1]}
 
 
-def _union(shapes: _Shapes) -> Config:
+def _union(shapes: NamedShapes) -> Config:
     kinds, width = shapes.of("task_embedding", 2)
     return {
         "addition_time_embed_dim": shapes.of("control_add_embedding.linear_1.weight", 2)[1] // kinds,

@@ -1,35 +1,55 @@
-"""Whether a ControlNet was made for a model, and the model's components with it."""
+"""Whether a control network was made for a model, and the model's components with it."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.families.control.checkpoint import ControlCheckpoint
 from mezzotint.families.control.config import control_config
+from mezzotint.families.control.ip_adapter import cross_attention_widths, ip_adapter_config
+from mezzotint.families.control.settings import ControlKind
+from mezzotint.families.control.shapes import Config, NamedShapes
 from mezzotint.families.family import ComponentSource, ModelSources
-
-COMPONENT = "controlnet"
 
 _MADE_FOR = {768: "Stable Diffusion 1.5", 1024: "Stable Diffusion 2", 1280: "the SDXL refiner", 2048: "SDXL"}
 _TITLES = {"sd15": "Stable Diffusion 1.5", "sdxl": "SDXL"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """A kind of control network."""
+
+    component: str  # name in the model; further ones are numbered
+    library: str
+    config: Callable[[ControlCheckpoint, Mapping[str, object]], Config]  # beside this denoiser
+    difference: Callable[[Config, Mapping[str, object], ModelSources], str | None]  # from what fits that
+    text_width: str  # in its configuration
+
+
 def is_control(component: str) -> bool:
-    """Whether a component is a ControlNet."""
-    return component == COMPONENT or component.startswith(f"{COMPONENT}_")
+    """Whether a component is a control network."""
+    return kind_of_component(component) is not None
+
+
+def kind_of_component(component: str) -> ControlKind | None:
+    """The kind of a component that is a control network."""
+    base = re.sub(r"_\d+$", "", component)
+    return next((kind for kind, known in _KINDS.items() if known.component == base), None)
 
 
 def with_control(sources: ModelSources, checkpoint: ControlCheckpoint) -> tuple[ModelSources, str]:
-    """The model with the ControlNet as a further component, and that one's name: the same for the same files."""
-    known = [source for name, source in sources.components.items() if is_control(name)]
+    """The model with the network as a further component, and that one's name: the same for the same files."""
+    kind = _KINDS[checkpoint.kind]
+    known = [source for name, source in sources.components.items() if kind_of_component(name) == checkpoint.kind]
     same = next((source.name for source in known if source.files == checkpoint.files), None)
     if same is not None:
         return sources, same
-    name = f"{COMPONENT}_{len(known) + 1}" if known else COMPONENT
-    config = control_config(checkpoint, sources.components["unet"].config)
+    name = f"{kind.component}_{len(known) + 1}" if known else kind.component
+    config = kind.config(checkpoint, sources.components["unet"].config)
     source = ComponentSource(
         name=name,
-        library="diffusers",
+        library=kind.library,
         class_name=str(config["_class_name"]),
         config=config,
         folder=None,
@@ -42,23 +62,23 @@ def with_control(sources: ModelSources, checkpoint: ControlCheckpoint) -> tuple[
 
 
 def why_not(checkpoint: ControlCheckpoint, sources: ModelSources, model: str) -> str | None:
-    """Why a ControlNet cannot be used with a model, as a clause; None if it can. Raises ModelRefused if damaged."""
-    unet = sources.components.get("unet")
+    """Why a model cannot use a control network, as a clause; None if it can. Raises ModelRefused if damaged."""
+    unet, kind = sources.components.get("unet"), _KINDS[checkpoint.kind]
     if unet is None:
         return f"{plain(model, 100)} is of the family {sources.family}, and it is for a U-Net, of SDXL or SD 1.5"
-    config = control_config(checkpoint, unet.config)
-    wanted, found = config.get("cross_attention_dim"), unet.config.get("cross_attention_dim")
+    config = kind.config(checkpoint, unet.config)
+    wanted, found = config.get(kind.text_width), unet.config.get("cross_attention_dim")
     if wanted != found:
         made_for = _MADE_FOR.get(wanted) if isinstance(wanted, int) else None
         is_a = f"is {_TITLES.get(sources.family, sources.family)}"
         if made_for is not None and made_for != _TITLES.get(sources.family):
             return f"it was made for {made_for}, but {plain(model, 100)} {is_a}"
         return f"it takes text of width {wanted}, but {plain(model, 100)} gives {found}"
-    different = _difference(config, unet.config, sources)
+    different = kind.difference(config, unet.config, sources)
     return None if different is None else f"it was made for another model than {plain(model, 100)}: {different}"
 
 
-def _difference(config: Mapping[str, object], unet: Mapping[str, object], sources: ModelSources) -> str | None:
+def _difference(config: Config, unet: Mapping[str, object], sources: ModelSources) -> str | None:
     names = ("block_out_channels", "layers_per_block", "projection_class_embeddings_input_dim")
     for name in names:
         if _plain(config.get(name)) != _plain(unet.get(name)):
@@ -76,3 +96,34 @@ def _difference(config: Mapping[str, object], unet: Mapping[str, object], source
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, list | tuple) else value
+
+
+def _ip_adapter_config(checkpoint: ControlCheckpoint, _: Mapping[str, object]) -> Config:
+    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "an IP-Adapter")
+    return ip_adapter_config(shapes, dict(checkpoint.config))
+
+
+def _other_layers(config: Config, unet: Mapping[str, object], _: ModelSources) -> str | None:
+    wanted, found = cross_attention_widths(unet), config["widths"]
+    if wanted == found:
+        return None
+    numbers = (len(each) if isinstance(each, list) else 0 for each in (found, wanted))
+    return "it has keys and values for {} layers, the model {}, or of other widths".format(*numbers)
+
+
+_KINDS: Mapping[ControlKind, _Kind] = {
+    "controlnet": _Kind(
+        component="controlnet",
+        library="diffusers",
+        config=control_config,
+        difference=_difference,
+        text_width="cross_attention_dim",
+    ),
+    "ip-adapter": _Kind(
+        component="ip_adapter",
+        library="mezzotint",
+        config=_ip_adapter_config,
+        difference=_other_layers,
+        text_width="words",
+    ),
+}

@@ -37,6 +37,7 @@ def residuals(
 
 def _calls(controls: Sequence[ControlSettings]) -> Iterator[tuple[str, tuple[ControlSettings, ...]]]:
     """The calls of networks, with their images: a union ControlNet takes all of its images at once."""
+    controls = [control for control in controls if control.is_asked_each_step]
     unions: dict[str, list[ControlSettings]] = {}
     for control in controls:
         if control.mode is not None:

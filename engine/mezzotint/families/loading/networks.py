@@ -212,6 +212,10 @@ def _construct(source: ComponentSource) -> Network:
         for key, value in source.config.items()
         if not key.startswith("_name") and key != "quantization_config"
     }
+    if source.class_name == "ImagePrompt":
+        from mezzotint.families.control.image_prompt import ImagePrompt
+
+        return ImagePrompt(config)
     if source.library == "mezzotint":
         from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
 

@@ -25,7 +25,7 @@ def can_trace(class_name: str) -> bool:
 
 
 def is_text(class_name: str) -> bool:
-    """Whether the class is a text encoder, whose positions are tokens instead of latent pixels."""
+    """Whether the class encodes text or an image prompt, whose positions are tokens instead of latent pixels."""
     return class_name in _TEXTS
 
 
@@ -230,6 +230,11 @@ def _gemma(network: Network, tokens: int, batch: int, padded: int) -> object:
     return network(_integers(network, batch, tokens), attention_mask=mask, use_cache=False)[0]
 
 
+def _image_prompt(network: Network, _: int, batch: int, __: int) -> object:
+    """Call with images, whose size does not vary, as with guidance: the most that it takes."""
+    return network(_numbers(network, batch, 3, network.side, network.side), guided=True)
+
+
 _TEXTS: Mapping[str, Call] = {
     "CLIPTextModel": _clip,
     "CLIPTextModelWithProjection": _clip,
@@ -240,6 +245,7 @@ _TEXTS: Mapping[str, Call] = {
     "Qwen3Model": _qwen3,
     "Qwen3VLTextModel": _qwen3,
     "Gemma2Model": _gemma,
+    "ImagePrompt": _image_prompt,
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,

@@ -1,6 +1,6 @@
 """The control images of a stage, as its networks take them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,24 +18,27 @@ from mezzotint.stages.images.request_images import Size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlInputs:
-    """The control images of n images that are denoised together, each `(n, 3, h, w)` with pixels from 0 to 1."""
+    """The control images of n images that are denoised together."""
 
     settings: tuple[ControlSettings, ...]
-    images: tuple[torch.Tensor, ...]
+    images: Mapping[str, torch.Tensor]  # by tensor name: `(n, 3, h, w)` with pixels from 0 to 1
 
     @classmethod
     def of(cls, controls: Sequence[StageControl], inputs: Sequence[InputImages], size: Size) -> "ControlInputs":
         """Those of a stage of this size, in pixels."""
         return cls(
             settings=tuple(control.settings for control in controls),
-            images=tuple(torch.cat([_pixels(control, each, size) for each in inputs]) for control in controls),
+            images={
+                control.settings.tensor: torch.cat([_pixels(control, each, size) for each in inputs])
+                for control in controls
+                if control.settings.is_asked_each_step
+            },
         )
 
     def add_to(self, conditioning: Conditioning, device: torch.device, dtype: torch.dtype) -> Conditioning:
         """Return the conditioning with these images added, for both guidance halves."""
         halves = 2 if conditioning.guided else 1
-        pairs = zip(self.settings, self.images, strict=True)
-        rows = {settings.tensor: torch.cat([image] * halves).to(device, dtype) for settings, image in pairs}
+        rows = {name: torch.cat([image] * halves).to(device, dtype) for name, image in self.images.items()}
         return replace(conditioning, tensors={**conditioning.tensors, **rows}, controls=self.settings)
 
 

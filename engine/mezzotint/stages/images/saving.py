@@ -186,6 +186,7 @@ def _resolved_controls(controls: tuple[ControlRef, ...], used: tuple[ControlUsed
             model=str(Path(control.model).resolve()),
             sha256=files.file.sha256,
             image_sha256=files.image.sha256,
+            encoder=None if files.encoder is None else str(Path(files.encoder.path).resolve()),
         )
         for control, files in zip(controls, used, strict=True)
     )

@@ -1,0 +1,62 @@
+"""The image prompts of a stage: seen by their IP-Adapters once, before denoising."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import torch
+from PIL import Image
+
+from mezzotint.families.family import Conditioning, LoadedModel
+from mezzotint.images.control import preprocessed
+from mezzotint.stages.controls import StageControl
+from mezzotint.stages.models.placement import Placement
+
+# Of the images that CLIP was trained with: arXiv 2103.00020's code.
+_MEAN = (0.48145466, 0.4578275, 0.40821073)
+_DEVIATION = (0.26862954, 0.26130258, 0.27577711)
+_LONGEST = 16  # times the shorter side: beyond that, ends are cut off before the rest is resized
+
+
+def with_image_prompts(
+    conditioning: Conditioning,
+    model: LoadedModel,
+    controls: Sequence[StageControl],
+    images: Sequence[Image.Image],
+    placement: Placement,
+) -> Conditioning:
+    """The conditioning with keys and values of the image prompts among the controls; `images`: of the request."""
+    tensors = {}
+    for control in controls:
+        component = control.settings.component
+        if control.settings.kind == "ip-adapter":
+            network = model.networks[component]
+            pixels = clip_pixels(preprocessed(images[control.index], control.preprocess), network.side)
+            see = partial(network, pixels.to(model.device, model.dtype), guided=conditioning.guided)
+            with placement.phase("encode", model, [component]) as working:
+                tensors[control.settings.tensor] = working.retry_stateless(see)
+    return replace(conditioning, tensors=conditioning.tensors | tensors) if tensors else conditioning
+
+
+def clip_pixels(image: Image.Image, side: int) -> torch.Tensor:
+    """An image "RGB" as CLIP takes it `(1, 3, side, side)`: its middle square, resized."""
+    image = _without_ends(image)
+    width, height = (_length(length, min(image.size), side) for length in image.size)
+    resized = image.resize((width, height), Image.Resampling.BICUBIC)
+    left, top = (width - side) // 2, (height - side) // 2
+    pixels = np.asarray(resized.crop((left, top, left + side, top + side)), dtype=np.float64) * (1 / 255)
+    scaled = (pixels.astype(np.float32) - np.array(_MEAN, np.float32)) / np.array(_DEVIATION, np.float32)
+    return torch.from_numpy(scaled).permute(2, 0, 1)[None].contiguous()
+
+
+def _without_ends(image: Image.Image) -> Image.Image:
+    most = _LONGEST * min(image.size)
+    if max(image.size) <= most:
+        return image
+    left, top = (max(0, (length - most) // 2) for length in image.size)
+    return image.crop((left, top, image.width - left, image.height - top))
+
+
+def _length(length: int, shortest: int, side: int) -> int:
+    return side if length == shortest else int(side * length / shortest)
