@@ -1,4 +1,4 @@
-"""Small random ControlNets for tests: folders, files, and files with original key names."""
+"""Small random ControlNets and T2I-Adapters for tests: folders, files, and files with original key names."""
 
 import re
 from pathlib import Path
@@ -31,6 +31,20 @@ def write_tiny_control(folder: Path, model: Path, *, union: int = 0, seed: int =
             if not parameter.any():  # what begins at zero, so that it has an effect
                 parameter.normal_(std=0.2)
     network.eval().save_pretrained(folder)
+    return folder
+
+
+def write_tiny_t2i_adapter(folder: Path, kind: str, channels: tuple[int, ...], *, factor: int, seed: int = 5) -> Path:
+    """Write a T2I-Adapter; `factor`: pixels per feature of its first level along a side."""
+    import torch
+    from diffusers import T2IAdapter
+
+    torch.manual_seed(seed)
+    colours = 1 if "gray" in folder.name else 3
+    adapter = T2IAdapter(
+        in_channels=colours, channels=list(channels), num_res_blocks=2, downscale_factor=factor, adapter_type=kind
+    )
+    adapter.eval().save_pretrained(folder)
     return folder
 
 

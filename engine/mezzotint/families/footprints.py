@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
-_ORDER = ("text_encoder", "text_encoder_2", "text_encoder_3", "ip-adapter", "unet", "transformer", "controlnet", "vae")
+_ENCODERS = ("text_encoder", "text_encoder_2", "text_encoder_3", "ip-adapter")
+_ORDER = (*_ENCODERS, "unet", "transformer", "controlnet", "t2i-adapter", "vae")
 # Text encoders that take padded prompts with a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"

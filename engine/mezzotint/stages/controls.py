@@ -1,7 +1,7 @@
 """The control images of a request: which stages can use them, and what was used of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mezzotint import paths
@@ -27,6 +27,7 @@ class StageControl:
     index: int  # among the request's
     settings: ControlSettings
     preprocess: Preprocess
+    channels: int = 3  # of the image as its network takes it: 1 in grey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,8 @@ class ControlFitting:
         self._opened = {(path, encoder): open_control(Path(path), encoder) for path, encoder in wanted}
         self._refusals: dict[int, str] = {}
 
-    def fit(self, sources: ModelSources, model: str, sampling: Sampling) -> FittedControls:
-        """Return those that a stage's model can use."""
+    def fit(self, sources: ModelSources, model: str, sampling: Sampling, size: tuple[int, int]) -> FittedControls:
+        """Return those that a stage's model can use, for images of this size in pixels."""
         found, left_out = [], {}
         for index, control in enumerate(self._controls):
             checkpoint = self._opened[control.model, control.encoder]
@@ -66,7 +67,12 @@ class ControlFitting:
                 continue
             sources, component = with_control(sources, checkpoint)
             self._used.add(index)
-            found.append(_stage_control(index, control, checkpoint, component))
+            made = _stage_control(index, control, checkpoint, component)
+            if checkpoint.kind == "t2i-adapter":
+                config = sources.components[component].config
+                _check_size(control, int(str(config["downscale_factor"])), size)
+                made = replace(made, channels=int(str(config["in_channels"])))
+            found.append(made)
         adds = any(control.settings.is_asked_each_step for control in found)
         if adds and sampling.deep_shrink is not None:
             raise UsageError(
@@ -87,6 +93,15 @@ class ControlFitting:
         name = next((checkpoint.path for checkpoint in self._opened.values() if checkpoint.kind == "ip-adapter"), None)
         if name is not None:
             raise UsageError(f"--compile and the IP-Adapter {plain(name, 200)} cannot be used together; leave one out")
+
+
+def _check_size(control: ControlRef, factor: int, size: tuple[int, int]) -> None:
+    if any(side % factor for side in size):
+        better = "x".join(str(max(factor, round(side / factor) * factor)) for side in size)
+        raise UsageError(
+            f"{plain(control.model, 200)} needs sides that are multiples of {factor} pixels, not {size[0]}x{size[1]}; "
+            f"try --size {better}"
+        )
 
 
 def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoint, component: str) -> StageControl:

@@ -120,7 +120,8 @@ def _with_controls(request: GenerateRequest, stages: Sequence[StageSetup]) -> li
     if request.compile:
         fitting.check_compiled()
     for stage in stages:
-        fitted = fitting.fit(stage.sources, stage.found.info.id, stage.sampling)
+        size = (stage.width, stage.height)
+        fitted = fitting.fit(stage.sources, stage.found.info.id, stage.sampling, size)
         found.append(replace(stage, sources=fitted.sources, controls=fitted.controls, left_out=fitted.left_out))
     fitting.check_used()
     return found

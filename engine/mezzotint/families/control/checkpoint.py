@@ -16,11 +16,12 @@ from mezzotint.families.control.ip_adapter import encoder_width, ip_adapter_plac
 from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import NamedShapes
+from mezzotint.families.control.t2i_adapter import is_t2i_adapter
 from mezzotint.families.family import Original
 from mezzotint.families.foreign import kind_of_file
 
 _NOT_USED: tuple[tuple[str, str], ...] = (
-    (r"^(adapter\.)?(body\.\d+\.(in_conv|resnets|block1)|conv_in\.weight$)", "a T2I-Adapter"),
+    (r"^(body\.\d+\.(in_conv|resnets|block1)|conv_in\.weight$)", "a T2I-Adapter under its original names"),
     (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
     (r"^lllite_", "a ControlNet-LLLite"),
     (r"(^|\.)(control_all_x_embedder|control_layers|controlnet_blocks|controlnet_x_embedder)\.", "a ControlNet of a "
@@ -57,6 +58,16 @@ def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
         return _ip_adapter(path, network, encoder)
     if encoder is not None:
         raise ModelRefused(f"{plain(path, 300)}: not an IP-Adapter, and only those take an encoder; leave that out")
+    if is_t2i_adapter(network.shapes):
+        return ControlCheckpoint(
+            path=path,
+            kind="t2i-adapter",
+            files=network.files,
+            shapes=network.shapes,
+            original=None,
+            config=network.config,
+            bytes=network.bytes,
+        )
     if not any(map(_MARK.search, network.shapes)):
         raise ModelRefused(
             f"{plain(path, 300)}: no ControlNet but {_kind(network.shapes)}; give a ControlNet of a U-Net"

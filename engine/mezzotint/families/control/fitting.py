@@ -10,6 +10,7 @@ from mezzotint.families.control.config import control_config
 from mezzotint.families.control.ip_adapter import cross_attention_widths, ip_adapter_config
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import Config, NamedShapes
+from mezzotint.families.control.t2i_adapter import t2i_adapter_config, why_other_features
 from mezzotint.families.family import ComponentSource, ModelSources
 
 _MADE_FOR = {768: "Stable Diffusion 1.5", 1024: "Stable Diffusion 2", 1280: "the SDXL refiner", 2048: "SDXL"}
@@ -22,9 +23,9 @@ class _Kind:
 
     component: str  # name in the model; further ones are numbered
     library: str
-    config: Callable[[ControlCheckpoint, Mapping[str, object]], Config]  # beside this denoiser
+    config: Callable[[ControlCheckpoint, ModelSources], Config]  # beside this model
     difference: Callable[[Config, Mapping[str, object], ModelSources], str | None]  # from what fits that
-    text_width: str  # in its configuration
+    text_width: str | None  # in its configuration; None: it sees no text
 
 
 def is_control(component: str) -> bool:
@@ -46,7 +47,7 @@ def with_control(sources: ModelSources, checkpoint: ControlCheckpoint) -> tuple[
     if same is not None:
         return sources, same
     name = f"{kind.component}_{len(known) + 1}" if known else kind.component
-    config = kind.config(checkpoint, sources.components["unet"].config)
+    config = kind.config(checkpoint, sources)
     source = ComponentSource(
         name=name,
         library=kind.library,
@@ -66,9 +67,9 @@ def why_not(checkpoint: ControlCheckpoint, sources: ModelSources, model: str) ->
     unet, kind = sources.components.get("unet"), _KINDS[checkpoint.kind]
     if unet is None:
         return f"{plain(model, 100)} is of the family {sources.family}, and it is for a U-Net, of SDXL or SD 1.5"
-    config = kind.config(checkpoint, unet.config)
-    wanted, found = config.get(kind.text_width), unet.config.get("cross_attention_dim")
-    if wanted != found:
+    config = kind.config(checkpoint, sources)
+    wanted, found = config.get(kind.text_width or ""), unet.config.get("cross_attention_dim")
+    if kind.text_width and wanted != found:
         made_for = _MADE_FOR.get(wanted) if isinstance(wanted, int) else None
         is_a = f"is {_TITLES.get(sources.family, sources.family)}"
         if made_for is not None and made_for != _TITLES.get(sources.family):
@@ -98,7 +99,20 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, list | tuple) else value
 
 
-def _ip_adapter_config(checkpoint: ControlCheckpoint, _: Mapping[str, object]) -> Config:
+def _control_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
+    return control_config(checkpoint, sources.components["unet"].config)
+
+
+def _t2i_adapter_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
+    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a T2I-Adapter")
+    return t2i_adapter_config(shapes, sources.vae_factor)
+
+
+def _other_features(config: Config, unet: Mapping[str, object], _: ModelSources) -> str | None:
+    return why_other_features(config, unet)
+
+
+def _ip_adapter_config(checkpoint: ControlCheckpoint, _: ModelSources) -> Config:
     shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "an IP-Adapter")
     return ip_adapter_config(shapes, dict(checkpoint.config))
 
@@ -115,9 +129,16 @@ _KINDS: Mapping[ControlKind, _Kind] = {
     "controlnet": _Kind(
         component="controlnet",
         library="diffusers",
-        config=control_config,
+        config=_control_config,
         difference=_difference,
         text_width="cross_attention_dim",
+    ),
+    "t2i-adapter": _Kind(
+        component="t2i_adapter",
+        library="diffusers",
+        config=_t2i_adapter_config,
+        difference=_other_features,
+        text_width=None,
     ),
     "ip-adapter": _Kind(
         component="ip_adapter",

@@ -1,6 +1,7 @@
-"""What ControlNets add to a U-Net's features: computed before each of its calls, and summed (arXiv 2302.05543).
+"""What ControlNets and T2I-Adapters add to a U-Net's features: computed before each of its calls, and summed.
 
-As in diffusers' pipelines with several ControlNets; a network whose weights are all 0 in a step is not called.
+As in diffusers' pipelines with several of them (arXiv 2302.05543, 2302.08453); a network whose weights are all 0 in a
+step is not called.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ def residuals(
 ) -> dict[str, Any]:
     """Arguments of the U-Net for a scaled sample `(rows, c, h, w)`; empty if nothing is controlled in this step."""
     total: Residuals | None = None
+    arguments = _features(model, conditioning)
     for component, controls in _calls(conditioning.controls):
         network = model.networks[component]
         words = {"encoder_hidden_states": conditioning.tensors["text"], "added_cond_kwargs": added}
@@ -31,13 +33,26 @@ def residuals(
         down, mid = network(sample, timestep, **words, **about, return_dict=False)
         total = (list(down), mid) if total is None else _sum(total, down, mid)
     if total is None:
-        return {}
-    return {"down_block_additional_residuals": total[0], "mid_block_additional_residual": total[1]}
+        return arguments
+    return arguments | {"down_block_additional_residuals": total[0], "mid_block_additional_residual": total[1]}
+
+
+def _features(model: LoadedModel, conditioning: Conditioning) -> dict[str, Any]:
+    """What T2I-Adapters make of the images alone, which are the same in both guidance halves."""
+    total: list[Tensor] = []
+    for control in conditioning.controls:
+        if control.kind == "t2i-adapter" and control.weight:
+            pixels = conditioning.tensors[control.tensor]
+            halves = 2 if conditioning.guided else 1
+            made = [one * control.weight for one in model.networks[control.component](pixels.chunk(halves)[0])]
+            made = [torch.cat([one] * halves) for one in made]
+            total = [one + other for one, other in zip(total, made, strict=True)] if total else made
+    return {"down_intrablock_additional_residuals": total} if total else {}
 
 
 def _calls(controls: Sequence[ControlSettings]) -> Iterator[tuple[str, tuple[ControlSettings, ...]]]:
     """The calls of networks, with their images: a union ControlNet takes all of its images at once."""
-    controls = [control for control in controls if control.is_asked_each_step]
+    controls = [control for control in controls if control.kind == "controlnet"]
     unions: dict[str, list[ControlSettings]] = {}
     for control in controls:
         if control.mode is not None:

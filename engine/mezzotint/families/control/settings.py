@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-# controlnet: asked before each call of the denoiser; ip-adapter: asked once, and attended to.
-ControlKind: TypeAlias = Literal["controlnet", "ip-adapter"]
+# controlnet, t2i-adapter: asked before each call of the denoiser; ip-adapter: asked once, and attended to.
+ControlKind: TypeAlias = Literal["controlnet", "t2i-adapter", "ip-adapter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +12,7 @@ class ControlSettings:
     """One control image and its network."""
 
     component: str  # of the model
-    # Name of what is in the conditioning: pixels (rows, 3, h, w) from 0 to 1; of an IP-Adapter, its keys and values.
+    # Name in the conditioning of pixels (rows, 3 or 1, h, w) from 0 to 1, or of an IP-Adapter's keys and values.
     tensor: str
     weight: float
     start: float  # part of the stage's steps, 0 to 1

@@ -61,13 +61,17 @@ def role_of(class_name: str) -> Role:
     """Return the role of a network class."""
     if class_name.startswith("Autoencoder"):
         return "vae"
-    if class_name.startswith("ControlNet"):
+    if class_name.startswith(("ControlNet", "T2IAdapter")):
         return "control"
     return "text" if is_text(class_name) else "denoiser"
 
 
 def _given(config: Any) -> float:  # noqa: ANN401  diffusers has no types
-    """Numbers per latent pixel that a ControlNet adds to a U-Net: of its layers, each level at half the sides."""
+    """Numbers per latent pixel that a control network adds to a U-Net: of its layers, each level at half the sides."""
+    if config.get("adapter_type") is not None:
+        is_xl = config.adapter_type == "full_adapter_xl"  # which begins at half the sides, and shrinks once
+        widths = [*config.channels, *config.channels[-1:]]  # at most
+        return float(sum(width / 4 ** (1 + (level > 1) if is_xl else level) for level, width in enumerate(widths)))
     widths, layers = config.block_out_channels, config.layers_per_block
     of_levels = (
         (layers * width + (width / 4 if level < len(widths) - 1 else 0)) / 4**level  # the last does not shrink further

@@ -97,6 +97,13 @@ def _control(network: Network, side: int, batch: int, tokens: int) -> object:
     return network(sample, _numbers(network, 1), **_words(network, batch, tokens), **about, return_dict=False)
 
 
+def _adapter(network: Network, side: int, batch: int, _: int) -> object:
+    """Call a T2I-Adapter, which sees pixels; those for SDXL shrink them to half the sides of the latents at once."""
+    config = network.config
+    pixels = side * config.downscale_factor // (2 if config.adapter_type == "full_adapter_xl" else 1)
+    return network(_numbers(network, batch, config.in_channels, pixels, pixels))
+
+
 def _leaves_text(config: Any, numbers: int) -> bool:  # noqa: ANN401  a configuration
     """Whether this number of sizes leaves a plausible pooled text width, which is always a multiple of 64."""
     left = config.projection_class_embeddings_input_dim - numbers * config.addition_time_embed_dim
@@ -251,6 +258,7 @@ _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,
     "ControlNetModel": _control,
     "ControlNetUnionModel": _control,
+    "T2IAdapter": _adapter,
     "PixArtTransformer2DModel": _pixart,
     "PixArtVariantTransformer2DModel": _pixart,
     "FluxTransformer2DModel": _flux,

@@ -35,7 +35,7 @@ class Calibration:
 
     def factor(self, family: str, role: Role, class_name: str) -> float:
         """Return the ratio of reserved to live memory."""
-        is_convolutional = role == "vae" or class_name.startswith(("UNet", "ControlNet"))
+        is_convolutional = role == "vae" or class_name.startswith(("UNet", "ControlNet", "T2IAdapter"))
         key, usual = _key(family, role), CONVOLUTION if is_convolutional else ATTENTION
         return self.allocated.get(key, usual) * self.held.get(key, self.reserved)
 

@@ -21,7 +21,7 @@ class ControlInputs:
     """The control images of n images that are denoised together."""
 
     settings: tuple[ControlSettings, ...]
-    images: Mapping[str, torch.Tensor]  # by tensor name: `(n, 3, h, w)` with pixels from 0 to 1
+    images: Mapping[str, torch.Tensor]  # by tensor name: `(n, 3 or 1, h, w)` with pixels from 0 to 1
 
     @classmethod
     def of(cls, controls: Sequence[StageControl], inputs: Sequence[InputImages], size: Size) -> "ControlInputs":
@@ -43,11 +43,12 @@ class ControlInputs:
 
 
 def _pixels(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
-    """The image `(1, 3, h, w)`, fitted like an init image, then preprocessed."""
+    """The image `(1, 3 or 1, h, w)`, fitted like an init image, then preprocessed."""
     image = inputs.controls[control.index]
     if inputs.canvas is not None:
         fitted = inputs.canvas.view_of(image, size)
     else:
         fitted = fit(image, *size, Image.Resampling.LANCZOS)
-    pixels = np.asarray(preprocessed(fitted, control.preprocess), dtype=np.float32) / 255.0
-    return torch.from_numpy(pixels).permute(2, 0, 1)[None].contiguous()
+    prepared = preprocessed(fitted, control.preprocess)
+    pixels = np.asarray(prepared if control.channels > 1 else prepared.convert("L"), dtype=np.float32) / 255.0
+    return torch.from_numpy(pixels).view(*size[::-1], control.channels).permute(2, 0, 1)[None].contiguous()

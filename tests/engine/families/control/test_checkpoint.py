@@ -50,8 +50,7 @@ def test_a_union_is_told_by_its_tensors(model, tmp_path):
 @pytest.mark.parametrize(
     ("tensors", "what"),
     [
-        (["adapter.body.0.in_conv.weight"], "no ControlNet but a T2I-Adapter, which is not supported"),
-        (["body.0.resnets.0.block1.weight"], "a T2I-Adapter"),
+        (["body.0.resnets.0.block1.weight"], "no ControlNet but a T2I-Adapter under its original names, which is not"),
         (["lora_controlnet"], "a Control-LoRA"),
         (["lllite_unet_input_blocks_1.down.weight"], "a ControlNet-LLLite"),
         (["controlnet_blocks.0.weight"], "a ControlNet of a transformer"),
