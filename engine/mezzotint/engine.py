@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Self
 
-from mezzotint import machine
+from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.normalization.selection import GroupNormBackend
@@ -12,6 +13,7 @@ from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
     EngineInfo,
+    FileUsed,
     GeneratedImage,
     GenerateManyRequest,
     GenerateManyResult,
@@ -111,6 +113,7 @@ class Engine:
     def _resources(self) -> EngineResources:
         return EngineResources(
             find=self._catalog.find,
+            find_upscaler=self._upscaler,
             default_model=self._catalog.default(),
             model_cache=self._loaded_models(),
             attention=self._attention,
@@ -119,6 +122,9 @@ class Engine:
             facts=self._facts,
             reported_devices=self._reported_devices,
         )
+
+    def _upscaler(self, name: str) -> FileUsed:
+        return fingerprint(self._catalog.upscaler(name), paths.cache_folder() / "fingerprints.json")
 
     def plan(self, request: PlanRequest) -> Plan:
         """Plan how models would use this machine's memory, or another's; loads nothing. Raises MezzotintError."""

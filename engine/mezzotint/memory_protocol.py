@@ -33,6 +33,7 @@ class PlanRequest:
     sparse_attention: SparseAttention | None = None
     deep_shrink: DeepShrink | None = None
     step_cache: float | None = None
+    denoise_tile: int | None = None  # pixels; AUTO_TILE: the largest that the memory allows; None: off
 
 
 # ---- planned

@@ -47,10 +47,10 @@ from mezzotint.request_protocol import InpaintFill as InpaintFill
 from mezzotint.request_protocol import LoraRef as LoraRef
 from mezzotint.request_protocol import ModelRef as ModelRef
 from mezzotint.request_protocol import Output as Output
+from mezzotint.request_protocol import Resampling as Resampling
 from mezzotint.request_protocol import Space as Space
 from mezzotint.request_protocol import Stage as Stage
 from mezzotint.request_protocol import Transition as Transition
-from mezzotint.request_protocol import Upscaler as Upscaler
 from mezzotint.sampling_protocol import PredictionType as PredictionType
 from mezzotint.sampling_protocol import ResolvedSampling as ResolvedSampling
 from mezzotint.sampling_protocol import Sampling as Sampling
@@ -118,7 +118,7 @@ class ResolvedStage(ResolvedSampling):
     log_snr_end: float | None
     timesteps: tuple[float, ...]  # of the steps that this stage runs
     sigmas: tuple[float, ...]  # descending, one more than the steps
-    tile: int = 0  # side in pixels of the tiles in which a conditional refiner worked; 0: the whole image at once
+    tile: int = 0  # side in pixels of the tiles that were denoised one by one in each step; 0: the whole image at once
     loras: tuple[LoraUsed, ...] = ()
     controls: tuple[ControlUsed, ...] = ()
 
@@ -138,10 +138,11 @@ class ResolvedTransition:
     """A transition with every value resolved."""
 
     space: Space
-    upscaler: Upscaler
+    upscaler: str
     scale: float
     strength: float | None
     refines: bool = False  # whether the next stage was also given the clean latents of the last one
+    upscaler_file: FileUsed | None = None  # None: `upscaler` is a Resampling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from mezzotint.control_protocol import ControlImage, ControlRef
 from mezzotint.memory_protocol import CudaGraphs, MemoryPolicy, Quantization
@@ -15,6 +15,7 @@ from mezzotint.sampling_protocol import Sampling
 from mezzotint.values.basic import (
     Integer,
     Listed,
+    NameOrFile,
     Number,
     Path,
     Text,
@@ -29,7 +30,7 @@ from mezzotint.values.basic import (
 from mezzotint.values.sizes import MemorySize
 
 Space = Literal["latent", "pixel"]
-Upscaler = Literal["nearest", "bilinear", "bicubic", "lanczos"]
+Resampling = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 ImageRole = Literal["init", "mask", "reference"]
 Attention = Literal["auto", "flash", "flash-fp16", "int8", "int8-all", "int8-fp8", "sdpa", "reference"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -44,6 +45,7 @@ MAX_COUNT = 10_000
 MAX_PROMPT = 65_536  # characters
 REFINER_AT = 0.8
 HIRES_SCALE = 1.5
+MOST_HIRES = 8.0
 HIRES_STRENGTH = 0.5
 REFINE_SCALE = 2.0
 REFINE_STEPS = 10
@@ -138,18 +140,21 @@ class Transition:
     scale: float = option(  # of each side
         1.0,
         "hires",
-        Number(1, 4, HIRES_SCALE, metavar="SCALE"),
+        Number(1, MOST_HIRES, HIRES_SCALE, usual=4, metavar="SCALE"),
         group="refiner and hires fix",
-        help="hires fix: a second pass at 1 to 4 times the size",
+        help="hires fix: a second pass at 1 to 8 times the size; from 3 on with --denoise-tile auto",
     )
-    upscaler: Upscaler = option(
+    upscaler: str = option(  # a Resampling, or an upscaler, which works on pixels whatever the space
         "bicubic",
         "hires-upscaler",
-        one_of(Upscaler),
+        NameOrFile(metavar="METHOD|NAME|FILE", words=get_args(Resampling)),
         group="refiner and hires fix",
-        help="upscaling method",
+        help="upscaling method, or an upscaler by its name (`mezzotint upscale --list`) or file, which enlarges the "
+        "decoded image",
+        names=get_args(Resampling),
         default="bicubic",
     )
+    upscaler_sha256: str | None = None  # of the upscaler's file; if given, a changed file is refused
     # denoising strength 0..1 of the next stage; None: continue where the last stopped
     strength: float | None = option(
         None,
@@ -283,6 +288,16 @@ class GenerateRequest:
     )
     cascade: Cascade = field(default_factory=Cascade)
     images: tuple[ImageInput, ...] = ()
+    init_upscaler: str | None = option(
+        None,
+        "init-upscaler",
+        NameOrFile(metavar="NAME|FILE"),
+        group="image",
+        help="an upscaler, by its name (`mezzotint upscale --list`) or file, that enlarges an init image smaller than "
+        "the requested size",
+        default="none: Lanczos",
+    )
+    init_upscaler_sha256: str | None = None  # of its file; if given, a changed file is refused
     strength: float | None = option(  # denoising strength for an init image
         None,
         "strength",

@@ -9,6 +9,7 @@ from typing import Literal
 
 from mezzotint.option import declared, option, translate
 from mezzotint.values.basic import Integer, Interval, Number, Text, YesNo, one_of
+from mezzotint.values.sizes import TileSide
 from mezzotint.values.speed import (
     DeepShrink,
     DeepShrinkValue,
@@ -201,6 +202,22 @@ class Sampling:
         ),
         default="0: off",
         label=translate("Options", "Step cache"),
+    )
+    # MultiDiffusion, arXiv 2302.08113; AUTO_TILE: as planned
+    denoise_tile: int | None = option(
+        None,
+        "denoise-tile",
+        TileSide(),
+        group="performance",
+        help=translate(
+            "Options",
+            "denoising tiles: where an image is enlarged, by the hires fix or from an init image, denoise it in "
+            "overlapping tiles of this size, blended in each step; far larger images then fit the card, without "
+            "repeated subjects; auto plans the size",
+        ),
+        default="off",
+        label=translate("Options", "Denoising tiles"),
+        unset=None,
     )
     # Noise conditioning augmentation, arXiv 2106.15282
     condition_noise: float | None = option(

@@ -67,7 +67,7 @@ def add(commands: "Commands") -> None:
         help="plan for a typical card with that much VRAM, such as 6GB, or for a card by name, such as 'RTX 4090'",
     )
     parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for that much RAM, such as 16GB")
-    for name in ("tokens", "sparse-attention", "deep-shrink", "step-cache"):
+    for name in ("tokens", "sparse-attention", "deep-shrink", "step-cache", "denoise-tile"):
         add_option(parser, name)
     add_json(parser)
     add_models_folder(parser)
@@ -94,6 +94,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         sparse_attention=arguments.sparse_attention,
         deep_shrink=arguments.deep_shrink,
         step_cache=arguments.step_cache,
+        denoise_tile=arguments.denoise_tile,
     )
     plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.message)
     if arguments.json:

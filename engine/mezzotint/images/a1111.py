@@ -74,8 +74,9 @@ def _cascade(record: ImageRecord) -> dict[str, str]:
     for transition in transitions:
         if transition.scale != 1.0:
             settings["Hires upscale"] = _number(transition.scale)
-            name = transition.upscaler
-            settings["Hires upscaler"] = f"Latent ({name})" if transition.space == "latent" else name.capitalize()
+            name = PurePosixPath(transition.upscaler).stem if transition.upscaler_file else transition.upscaler
+            shown = name if transition.upscaler_file else name.capitalize()
+            settings["Hires upscaler"] = f"Latent ({name})" if transition.space == "latent" else shown
             break
     return settings | _refiner(record)
 

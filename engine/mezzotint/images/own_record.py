@@ -76,6 +76,8 @@ def remote_path(request: GenerateRequest) -> str | None:
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]
+    paths += [transition.upscaler for transition in request.cascade.transitions]
+    paths += [request.init_upscaler] if request.init_upscaler is not None else []
     paths += [stage.weights for stage in request.cascade.stages if stage.weights is not None]
     models = [stage.model for stage in request.cascade.stages if stage.model is not None]
     paths += [path for model in models for path in (model.id, *model.parts)]

@@ -75,7 +75,7 @@ class Acceleration:
             if stage.controls:
                 return "what control images add changes with each step"
             if stage.tile:
-                return "tiles of a refiner alternate"
+                return "tiles alternate"
             if any(True for _ in nf4_layers(network)):
                 return "products of bitsandbytes are not captured"
             count = streamed()

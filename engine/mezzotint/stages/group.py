@@ -1,5 +1,6 @@
 """Requests that differ only in prompts, seeds and input images, whose images are denoised together in batches."""
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +18,7 @@ from mezzotint.stages.member import Member, MemberImage, RequestEvents, failed
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.result import JobImages, LoadedJob, result_of
 from mezzotint.stages.setup import StageSetup
+from mezzotint.stages.tile_sizes import seen_size, with_tiles_of
 from mezzotint.stages.together import MAX_BATCH_SIZE
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class Group(Job):
             job = self._resolve(first.setup, min(images, MAX_BATCH_SIZE))
             session = self._session(job)
             for member in self._members:
+                member.setup = with_tiles_of(member.setup, job.setup)
                 with self._events_for([MemberImage(member)]):
                     self._warn(member.setup)
             with self._loaded(job, loras, session) as work:
@@ -216,7 +219,8 @@ class Group(Job):
 
 def _positions(stage: StageSetup) -> int:
     """Latent positions of an image and its reference images."""
-    pixels = stage.width * stage.height + sum(width * height for width, height in stage.references)
+    seen = math.prod(seen_size((stage.width, stage.height), stage.tile))
+    pixels = seen + sum(width * height for width, height in stage.references)
     return pixels // stage.sources.vae_factor**2
 
 

@@ -48,6 +48,8 @@ from mezzotint.stages.refining import tiling_notice
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
 from mezzotint.stages.speedups import is_sped_up, why_dense
+from mezzotint.stages.tile_sizes import denoise_tiles_notice, tile_choices
+from mezzotint.stages.upscalers import FindUpscaler
 
 if TYPE_CHECKING:
     import torch
@@ -65,6 +67,7 @@ class EngineResources:
     """The resources that an engine generates images with."""
 
     find: Find
+    find_upscaler: FindUpscaler
     default_model: ModelRef
     model_cache: "ModelCache"
     attention: AttentionBackends
@@ -89,11 +92,13 @@ class Job:
     def run(self) -> GenerateResult:
         """Check everything that can be refused first, then generate."""
         request = self._request
-        setup = set_up(request, self._resources.find, self._resources.default_model, image_size)
+        resources = self._resources
+        setup = set_up(request, resources.find, resources.default_model, image_size, resources.find_upscaler)
         check_output(request.output, request.count)
         inputs, references = self._read_images(setup, request), read_references(setup.images.references)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._resolve(setup)
+        setup = job.setup
         session = self._session(job)
         record = self._job_record(job, session.used, inputs, request)
         self._warn(setup)
@@ -172,9 +177,10 @@ class Job:
             )
         dtype = machine.choose_dtype("float16" if fast else request.dtype, device)
         steps = [len(schedule.timesteps) for schedule in plan_schedules(setup, torch.device("cpu"))]
+        setups = tile_choices(request, setup)
         job_plan = plan_job(
             request,
-            setup,
+            setups,
             steps,
             device,
             dtype,
@@ -182,6 +188,7 @@ class Job:
             on_trace=self._on_trace,
             together=together,
         )
+        setup = setups[0] if job_plan is None else setups[job_plan.choice]
         if job_plan is None:
             schemes = resolve_schemes(request.quantization, request.text_quantization)
         else:
@@ -257,7 +264,9 @@ class Job:
             dense = why_dense(stage.sampling, stage.sources, (stage.height // multiple, stage.width // multiple))
             if dense:
                 self._notice("attention_dense", dense)
-            if stage.tile:
+            if stage.tile and not stage.found.detected.conditional_refiner:
+                self._notice("denoised_in_tiles", denoise_tiles_notice(stage))
+            elif stage.tile:
                 name, size = stage.found.info.id, (stage.width, stage.height)
                 self._notice("refined_in_tiles", tiling_notice(name, stage.found.detected, size, stage.tile))
             guidance = stage.sampling.guidance_scale

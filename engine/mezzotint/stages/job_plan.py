@@ -6,6 +6,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, cast
 
+import torch
+
 from mezzotint import paths
 from mezzotint.checkpoints.plain_text import size_at_least
 from mezzotint.checkpoints.weight_file import with_trunks
@@ -19,11 +21,13 @@ from mezzotint.memory.machine.probe import measured_rates, sample_file
 from mezzotint.memory.machine.rates import measured_disk, measured_link
 from mezzotint.memory.machine.step_times import learned_steps
 from mezzotint.memory.planning.batching import largest_batch
+from mezzotint.memory.planning.denoise_tiles import first_possible, with_tiles
 from mezzotint.memory.planning.phases import network_uses
 from mezzotint.memory.planning.problem import Problem
 from mezzotint.memory.planning.savings import Savings
 from mezzotint.memory.planning.task import DType, StageTask, Task
-from mezzotint.protocol import DeviceInfo, Dtype, GenerateRequest, PhaseMemory, Plan, PlannedComponent
+from mezzotint.protocol import DeviceInfo, Dtype, FileUsed, GenerateRequest, PhaseMemory, Plan, PlannedComponent
+from mezzotint.stages.images.enlarged import upscaling_bytes
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
 _ROOM = 0.7  # of free RAM: a model that needs no more is loaded without a plan
@@ -46,6 +50,7 @@ class JobPlan:
     task: Task
     machine: MachineFacts
     calibration: Calibration
+    choice: int = 0  # which of the setups is planned
 
     @property
     def together(self) -> int:
@@ -107,7 +112,7 @@ class JobPlan:
 
 def plan_job(
     request: GenerateRequest,
-    setup: CascadeSetup,
+    setups: Sequence[CascadeSetup],
     steps: Sequence[int],
     device: DeviceInfo,
     dtype: Dtype,
@@ -118,10 +123,11 @@ def plan_job(
 ) -> JobPlan | None:
     """Return the plan, or None if everything fits and is best loaded directly where it runs.
 
-    `together`: how many images to denoise at once if memory allows.
+    `setups`: the same but for the size of tiles; the first that the machine has memory for is planned. `together`: how
+    many images to denoise at once if memory allows.
     Raises OutOfMemory, with the numbers, if no plan fits.
     """
-    limits = (request.vram_limit_bytes, request.ram_limit_bytes)
+    limits, setup = (request.vram_limit_bytes, request.ram_limit_bytes), setups[0]
     machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1])
     if (
         machine.one_memory
@@ -136,9 +142,11 @@ def plan_job(
     task = _task(request, setup, steps, dtype, on_trace)
     if machine.simulated:
         calibration = exact_calibration(stage.model.family for stage in task.stages)
-    task, found = largest_batch(task, machine, calibration, request.memory, together)
+    tasks = [with_tiles(task, [stage.tile for stage in each.stages]) for each in setups]
+    choice = first_possible(tasks, machine, calibration, request.memory)
+    task, found = largest_batch(tasks[choice], machine, calibration, request.memory, together)
     _check(found)
-    return JobPlan(plan=found, task=task, machine=machine, calibration=calibration)
+    return JobPlan(plan=found, task=task, machine=machine, calibration=calibration, choice=choice)
 
 
 def _with_rates(calibration: Calibration, machine: MachineFacts, setup: CascadeSetup) -> Calibration:
@@ -199,6 +207,7 @@ def _task(
                 step_cache=stage.sampling.step_cache,
             ),
             tile=stage.tile,
+            latent_channels=stage.sources.latent_channels,
         )
         stages.append(task)
     return Task(
@@ -208,7 +217,13 @@ def _task(
         text_quantization=request.text_quantization,
         dtype=cast(DType, dtype),  # resolved by now
         vae_tile=request.vae_tile,
+        upscaling=upscaling_bytes(_upscalers(setup), getattr(torch, dtype)),
     )
+
+
+def _upscalers(setup: CascadeSetup) -> list[FileUsed]:
+    found = (setup.init_upscaler, *(transition.upscaler_file for transition in setup.transitions))
+    return [file for file in found if file is not None]
 
 
 def stage_identity(stage: StageSetup) -> str:

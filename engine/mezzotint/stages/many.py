@@ -66,7 +66,8 @@ class Many:
             self._raise_if_cancelled()
             try:
                 with translate_errors():
-                    setup = set_up(request, self._resources.find, self._resources.default_model, image_size)
+                    known = self._resources
+                    setup = set_up(request, known.find, known.default_model, image_size, known.find_upscaler)
                     check_output(request.output, request.count)
             except DeviceLost:
                 raise

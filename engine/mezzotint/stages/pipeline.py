@@ -35,17 +35,18 @@ from mezzotint.protocol import (
 from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
-from mezzotint.stages.denoise import Denoised, denoise
+from mezzotint.stages.denoise import Denoised, Predict, denoise
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.control_inputs import ControlInputs
 from mezzotint.stages.images.decode import to_image, to_latents
+from mezzotint.stages.images.denoise_tiles import predict_in_tiles, refine_in_tiles
+from mezzotint.stages.images.enlarged import Enlarging
 from mezzotint.stages.images.image_prompts import with_image_prompts
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.last_resort import LastResort
 from mezzotint.stages.images.overflow import within_range
 from mezzotint.stages.images.preview import LinearPreviewer, Previewer, SmallPreviewer, as_text
 from mezzotint.stages.images.references import preprocess_references
-from mezzotint.stages.images.refiner_tiles import predict_in_tiles
 from mezzotint.stages.images.stage_start import StageStart
 from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
@@ -55,6 +56,7 @@ from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.resolving import resolved_stage
 from mezzotint.stages.schedule import StageSchedule, plan_schedules
 from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.stages.tile_sizes import seen_size
 from mezzotint.stages.transition import ThroughPixels, apply_transition
 
 T = TypeVar("T")
@@ -102,6 +104,7 @@ class Pipeline:
         self._on_event, self._cancelled = on_event, cancelled
         self._previewers: dict[int, Previewer] = {}
         self._preview_decoders = dict(enumerate(preview_decoders))
+        self._enlarging = Enlarging(placement, cancelled)
         self._last_resort = LastResort(setup, models, self._preview_decoders)
         self._used: list[ModelUsed] = []
         self._schedules: list[StageSchedule] = []  # of the current batch
@@ -292,7 +295,7 @@ class Pipeline:
     @property
     def _starts(self) -> StartLatents:
         """Created on demand: storing it would make a reference cycle that keeps device memory alive for a while."""
-        return StartLatents(self._setup, self._models, self._to_latents)
+        return StartLatents(self._setup, self._models, self._to_latents, self._enlarging)
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelled():
@@ -302,7 +305,7 @@ class Pipeline:
         self._raise_if_cancelled()
         before = (self._models[stage - 1], self._schedules[stage - 1])
         after = (self._models[stage], self._setup.stages[stage], self._schedules[stage])
-        through_pixels = ThroughPixels(to_image=self._to_image, to_latents=self._to_latents)
+        through_pixels = ThroughPixels(to_image=self._to_image, to_latents=self._to_latents, enlarging=self._enlarging)
         return apply_transition(self._setup.transitions[stage - 1], done, before, after, generator, through_pixels)
 
     def _denoise(
@@ -356,13 +359,11 @@ class Pipeline:
         if setup.controls:
             inputs = [image.inputs for image in images]
             shown = ControlInputs.of(setup.controls, inputs, (setup.width, setup.height))
-            conditioning = shown.add_to(conditioning, model.device, model.dtype)
-        predict = None
-        if start.low_resolution is not None and setup.tile:
-            tile, smaller = setup.tile // setup.sources.vae_factor, start.low_resolution
-            predict = partial(predict_in_tiles, family, smaller=smaller, tile=tile, cancelled=self._cancelled)
-        elif start.low_resolution is not None:
+            waiting = torch.device("cpu") if setup.tile else model.device  # until their tile's turn
+            conditioning = shown.add_to(conditioning, waiting, model.dtype)
+        if start.low_resolution is not None and not setup.tile:
             conditioning = start.low_resolution.add_to(conditioning, model.dtype)
+        size = seen_size(size, setup.tile // setup.sources.vae_factor)
         accelerated = self.acceleration.running(model, setup, self._session, size, streamed)
         with phase as working, accelerated as speedups:
             working.guided = conditioning.guided
@@ -382,8 +383,15 @@ class Pipeline:
                 latent_mask=start.latent_mask if start.masked_image is None else None,
                 on_retry=self.acceleration.forget,
                 speedups=speedups,
-                predict=predict,
+                predict=self._tiled(setup, start) if setup.tile else None,
             )
+
+    def _tiled(self, setup: StageSetup, start: StageStart) -> Predict:
+        """The prediction of a stage that is denoised in tiles."""
+        family, tile = setup.family, setup.tile // setup.sources.vae_factor
+        if start.low_resolution is None:
+            return partial(predict_in_tiles, family, tile=tile, cancelled=self._cancelled)
+        return partial(refine_in_tiles, family, smaller=start.low_resolution, tile=tile, cancelled=self._cancelled)
 
     def _prefetch_after(self, stage: int) -> None:
         """Start loading the next stage's denoiser while the last step runs."""

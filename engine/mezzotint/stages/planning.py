@@ -21,7 +21,9 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
 
     `notify` receives remarks about the machine for the user. Raises UnknownModel or ModelRefused.
     """
+    from mezzotint.memory.machine.calibration import Calibration
     from mezzotint.memory.machine.probe import usual_dtype
+    from mezzotint.memory.planning.denoise_tiles import with_chosen_tiles
     from mezzotint.memory.planning.planner import plan
     from mezzotint.memory.planning.savings import Savings
     from mezzotint.memory.planning.task import task_of
@@ -44,6 +46,8 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
             step_cache=request.step_cache,
         ),
     )
+    known = calibration or Calibration()
+    task = with_chosen_tiles(task, request.denoise_tile, machine, known, request.memory)
     return plan(task, machine, calibration, request.memory)
 
 

@@ -12,17 +12,19 @@ from mezzotint.families.text.conditionings import moved
 from mezzotint.protocol import LoraUsed
 from mezzotint.stages.images.references import encoder_references
 from mezzotint.stages.setup import StageSetup
+from mezzotint.stages.tile_sizes import seen_size
 
 
 def prompt_inputs(
     stage: StageSetup, embeddings: tuple[Path, ...], references: tuple[Image.Image, ...] = ()
 ) -> PromptInputs:
     """All inputs that determine the output of a stage's text encoders."""
+    width, height = seen_size((stage.width, stage.height), stage.tile)
     return PromptInputs(
         prompt=stage.prompt,
         negative_prompt=stage.negative_prompt,
-        width=stage.width,
-        height=stage.height,
+        width=width,
+        height=height,
         guidance_scale=stage.sampling.guidance_scale,
         clip_skip=stage.sampling.clip_skip,
         embeddings=embeddings,

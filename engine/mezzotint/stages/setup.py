@@ -19,6 +19,7 @@ from mezzotint.families.samplers import FlowSteps, ResolvedScheduler, own_predic
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import (
+    FileUsed,
     GenerateRequest,
     ModelRef,
     ResolvedSampling,
@@ -35,6 +36,8 @@ from mezzotint.stages.images.request_images import RequestImages, Size, request_
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.speedups import check_speedups
+from mezzotint.stages.tile_sizes import check_tiled, seen_size, settled_tile, stage_tile
+from mezzotint.stages.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
 
 Find = Callable[[ModelRef], FoundModel]
 
@@ -63,7 +66,7 @@ class StageSetup:
     until: float | None
     weights: Path | None = None  # of the denoiser, if not the model's own
     references: tuple[Size, ...] = ()  # of the reference images as the denoiser receives them
-    tile: int = 0  # side in pixels of the tiles of a conditional refiner; 0: the whole image at once
+    tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image at once
     controls: tuple[StageControl, ...] = ()  # control images that its model can use
     left_out: tuple[str, ...] = ()  # which control images it cannot use, and why
 
@@ -76,6 +79,7 @@ class CascadeSetup:
     transitions: tuple[ResolvedTransition, ...]
     images: RequestImages
     input_pixels: int = 0  # of the init image once outpainted
+    init_upscaler: FileUsed | None = None
 
     @property
     def strength(self) -> float | None:
@@ -84,7 +88,11 @@ class CascadeSetup:
 
 
 def set_up(
-    request: GenerateRequest, find: Find, default_model: ModelRef, image_size: Callable[[Path], Size]
+    request: GenerateRequest,
+    find: Find,
+    default_model: ModelRef,
+    image_size: Callable[[Path], Size],
+    find_upscaler: FindUpscaler = no_upscalers,
 ) -> CascadeSetup:
     """Resolve every value of a request; raises UsageError, UnknownModel or ModelRefused for what is impossible."""
     _check_request(request)
@@ -100,18 +108,36 @@ def set_up(
         asked = before.asked if stage.model is None and before else stage.model or default_model
         found = before.found if stage.model is None and before else find(asked)
         given = None if image is None or index else (images, image)
+        enlarges = images.init is not None if transition is None else transition.strength is not None
         if before is None:
             check_references(found, len(references))
-        stages.append(_set_up_stage(request, stage, transition, before, asked, found, given, references))
+        stages.append(_set_up_stage(request, stage, transition, before, asked, found, given, references, enlarges))
     stages = _with_controls(request, stages)
     transitions = tuple(
-        _resolve_transition(transition, before, after)
+        _resolve_transition(transition, before, after, transition_upscaler(transition, find_upscaler))
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
     )
     check_refining(request, [stage.found for stage in stages], images)
     images = _with_strength(images, request, stages[0].sources)
     pixels = 0 if image is None or images.init is None else math.prod(images.outpainted(image))
-    return CascadeSetup(stages=tuple(stages), transitions=transitions, images=images, input_pixels=pixels)
+    return CascadeSetup(
+        stages=tuple(stages),
+        transitions=transitions,
+        images=images,
+        input_pixels=pixels,
+        init_upscaler=_init_upscaler(request, images, find_upscaler),
+    )
+
+
+def _init_upscaler(request: GenerateRequest, images: RequestImages, find: FindUpscaler) -> FileUsed | None:
+    if request.init_upscaler is None:
+        return None
+    if images.init is None or images.inpaint is not None:
+        raise UsageError(
+            "the init upscaler enlarges a whole init image: add --init and leave mask and outpainting out, or leave "
+            "--init-upscaler out"
+        )
+    return upscaler_file(request.init_upscaler, request.init_upscaler_sha256, find)
 
 
 def _with_controls(request: GenerateRequest, stages: Sequence[StageSetup]) -> list[StageSetup]:
@@ -204,6 +230,7 @@ def _set_up_stage(
     found: FoundModel,
     given: tuple[RequestImages, Size] | None,
     references: Sequence[Size],
+    enlarges: bool,
 ) -> StageSetup:
     detected = found.detected
     family = family_of(detected.family)
@@ -223,10 +250,16 @@ def _set_up_stage(
     width, height = _stage_size(stage, transition, before, family.multiple(sources), sources, given)
     multiple = family.multiple(sources)
     check_size(width, height, multiple)
-    check_speedups(sampling, sources, found.info.id, (height // multiple, width // multiple))
     continues = before is not None and transition is not None and transition.strength is None
+    tile = refiner_tile(detected, (width, height), multiple, sources.vae_factor)
+    if enlarges or (continues and before is not None and before.tile):
+        tile = tile or stage_tile(sampling, detected, (width, height), multiple)
+    check_tiled(sampling, tile, detected)
+    seen = seen_size((width, height), tile)
+    check_speedups(sampling, sources, found.info.id, (seen[1] // multiple, seen[0] // multiple))
     steps = before.sampling.steps if continues and before else detected.defaults.steps
-    flow = family.flow_steps(sources, width, height, steps if sampling.steps is None else sampling.steps)
+    shifted_for = (detected.defaults.width, detected.defaults.height) if tile else (width, height)
+    flow = family.flow_steps(sources, *shifted_for, steps if sampling.steps is None else sampling.steps)
     scheduler = _scheduler(sampling, sources, flow)
     return StageSetup(
         asked=asked,
@@ -240,11 +273,14 @@ def _set_up_stage(
             request.negative_prompt if stage.negative_prompt is None else stage.negative_prompt
         ),
         scheduler=scheduler,
-        sampling=_resolved_sampling(sampling, scheduler, steps, detected),
+        sampling=replace(
+            _resolved_sampling(sampling, scheduler, steps, detected),
+            denoise_tile=settled_tile(sampling, detected),
+        ),
         until=stage.until,
         weights=weights,
         references=reference_sizes(family, detected, references),
-        tile=refiner_tile(detected, (width, height), multiple, sources.vae_factor),
+        tile=tile,
     )
 
 
@@ -341,8 +377,11 @@ def _stage_size(
     return requested
 
 
-def _resolve_transition(transition: Transition, before: StageSetup, after: StageSetup) -> ResolvedTransition:
-    if transition.space == "latent":
+def _resolve_transition(
+    transition: Transition, before: StageSetup, after: StageSetup, upscaler: FileUsed | None
+) -> ResolvedTransition:
+    space = transition.space if upscaler is None else "pixel"
+    if space == "latent":
         if transition.upscaler == "lanczos":
             raise UsageError("the upscaler 'lanczos' works on pixels; use bicubic, or a transition in pixel space")
         ours, theirs = (stage.sources.components["vae"].config for stage in (before, after))
@@ -358,7 +397,8 @@ def _resolve_transition(transition: Transition, before: StageSetup, after: Stage
             "a transition in pixel space needs a strength, 0 to 1: remaining noise cannot be carried over in pixels"
         )
     return ResolvedTransition(
-        space=transition.space,
+        space=space,
+        upscaler_file=upscaler,
         upscaler=transition.upscaler,
         scale=after.width / before.width,
         strength=transition.strength,

@@ -10,6 +10,7 @@ from mezzotint.families.family import LoadedModel
 from mezzotint.images.canvas import fit
 from mezzotint.protocol import ResolvedTransition
 from mezzotint.stages.denoise import Denoised
+from mezzotint.stages.images.enlarged import Enlarging
 from mezzotint.stages.schedule import StageSchedule, add_noise, carry_over, initial_noise
 from mezzotint.stages.setup import StageSetup
 
@@ -28,6 +29,7 @@ class ThroughPixels:
 
     to_image: Callable[[LoadedModel, torch.Tensor], Image.Image]
     to_latents: Callable[[LoadedModel, Image.Image, torch.Generator], torch.Tensor]
+    enlarging: Enlarging
 
 
 def apply_transition(
@@ -53,7 +55,11 @@ def apply_transition(
         return carry_over(done.latents, schedule_before, schedule_after, generator)
     if transition.space == "pixel":
         image = through_pixels.to_image(model_before, done.clean)
-        image = fit(image, setup.width, setup.height, _RESAMPLING[transition.upscaler])
+        target, file = (setup.width, setup.height), transition.upscaler_file
+        if file is None:
+            image = fit(image, *target, _RESAMPLING[transition.upscaler])
+        else:
+            image = through_pixels.enlarging.fitted(image, target, file, model_after)
         clean = through_pixels.to_latents(model_after, image, generator)
     else:
         clean = resize_latents(done.clean, size, transition.upscaler)

@@ -23,7 +23,7 @@ TILES = (1024, 768, 512, 384, 256, 192, 128, 96, 64)  # sides in pixels of the s
 USUAL_TILE = 512
 OVERLAP = 32  # pixels that neighbouring tiles share, where they are blended
 _TRACED = (96, 192)
-_SPARE = 0.9  # of the room, to plan with: kernels need workspaces of their own
+PLANNED_SHARE = 0.9  # of the room, to plan with: kernels need workspaces of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Needs:
 
     def largest_tile(self, room: int, image: tuple[int, int]) -> int:
         """Side of the largest tile for which there are `room` bytes; the smallest if there is none."""
-        return next((side for side in TILES if self.of_tile(side, image) <= room * _SPARE), TILES[-1])
+        return next((side for side in TILES if self.of_tile(side, image) <= room * PLANNED_SHARE), TILES[-1])
 
 
 def traced_needs(upscaler: Upscaler, dtype: torch.dtype) -> Needs | None:
@@ -91,6 +91,20 @@ class Enlarger:
             self.on_shortage(self.tile)
         scale = self.upscaler.scale
         return _image(large[..., : image.height * scale, : image.width * scale])
+
+    def enlarged_to(self, image: Image.Image, size: tuple[int, int]) -> tuple[Image.Image, int]:
+        """The image at a size of the same shape, and how often the upscaler ran; Lanczos makes up what it does not.
+
+        It runs once at least, since others want its result at their size. Raises as `enlarged`.
+        """
+        scale = self.upscaler.scale
+        times = 1 if scale == 1 else max(1, math.ceil(math.log(size[0] / image.width, scale) - 1e-6))
+        for number in range(times):
+            if number == times - 1 > 0:
+                before = (math.ceil(size[0] / scale), math.ceil(size[1] / scale))
+                image = image if image.size == before else image.resize(before, Image.Resampling.LANCZOS)
+            image = self.enlarged(image)
+        return (image if image.size == size else image.resize(size, Image.Resampling.LANCZOS)), times
 
     def _padded(self, pixels: Tensor) -> Tensor:
         """The pixels, continued to sizes that the upscaler can take."""

@@ -80,12 +80,8 @@ class UpscaleJob:
             room = None if cap is None else min(cap, facts.free_vram_bytes) - device.ledger.in_use
             tile, predicted = self._planned(upscaler, dtype, room, image.size)
             enlarger = self._enlarger(upscaler, device, dtype, tile)
-            passes = _passes(image.width, size[0], upscaler.scale)
-            for number in range(passes):
-                last = number == passes - 1 > 0
-                image = enlarger.enlarged(_before_last(image, size, upscaler.scale) if last else image)
+            made, passes = enlarger.enlarged_to(image, size)
             memory = _measured(device, predicted)
-        made = image if image.size == size else image.resize(size, Image.Resampling.LANCZOS)
         return made, passes, enlarger, memory
 
     def _planned(
@@ -150,19 +146,6 @@ def _measured(device: Device, predicted: int) -> PhaseMemory | None:
         measured_bytes=device.peak_bytes(),
         held_bytes=device.held_bytes(),
     )
-
-
-def _passes(width: int, wanted: int, scale: int) -> int:
-    """How often an upscaler has to run for a width; once at least, since others want its result at their size."""
-    if scale == 1:
-        return 1
-    return max(1, math.ceil(math.log(wanted / width, scale) - 1e-6))
-
-
-def _before_last(image: Image.Image, size: tuple[int, int], scale: int) -> Image.Image:
-    """An image that is already enlarged, at the size from which one more pass leads to the wanted one."""
-    sides = (math.ceil(size[0] / scale), math.ceil(size[1] / scale))
-    return image if image.size == sides else image.resize(sides, Image.Resampling.LANCZOS)
 
 
 def _check(request: UpscaleRequest) -> None:

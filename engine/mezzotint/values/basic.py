@@ -234,6 +234,17 @@ class WordOrFile(Path):
 
 
 @dataclass(frozen=True, slots=True)
+class NameOrFile(WordOrFile):
+    """One of several words, a name that something is found by, or a file."""
+
+    def read(self, value: object) -> str:
+        """The word, name or path."""
+        if value == "":
+            raise ValueError("'' is invalid; expected a name or a file")
+        return Path.read(self, value)
+
+
+@dataclass(frozen=True, slots=True)
 class Listed(Value):
     """Several values of one type: a repeated command line option, or a cell divided by semicolons."""
 

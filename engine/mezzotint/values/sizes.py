@@ -12,6 +12,10 @@ _PIXELS = re.compile(r"[0-9]{1,6}")
 SIDES = ("left", "top", "right", "bottom")
 Margins = tuple[int, int, int, int]  # pixels, in the order of SIDES
 
+AUTO_TILE = -1  # as planned
+SMALLEST_TILE, LARGEST_TILE = 128, 4096  # pixels
+_TILE_WORDS = {"auto": AUTO_TILE, "off": 0}
+
 
 @dataclass(frozen=True, slots=True)
 class PixelSize(Value):
@@ -93,3 +97,31 @@ def _by_name(parts: list[str]) -> dict[str, str]:
     pairs = [part.partition("=") for part in parts]
     found = {side.strip(): pixels.strip() for side, _, pixels in pairs}
     return found if parts and len(found) == len(pairs) else {"": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class TileSide(Value):
+    """The side of denoising tiles in pixels; AUTO_TILE for auto, 0 for off."""
+
+    metavar: str = "auto|off|PIXELS"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> int:
+        """A number of pixels, or a word."""
+        side = _TILE_WORDS.get(value, value) if isinstance(value, str) else value
+        side = int(side) if isinstance(side, str) and _PIXELS.fullmatch(side) else side
+        known = side in _TILE_WORDS.values() or (isinstance(side, int) and SMALLEST_TILE <= side <= LARGEST_TILE)
+        if isinstance(side, bool) or not isinstance(side, int) or not known:
+            raise ValueError(
+                f"{shown(value)} is invalid; expected auto, off, or a whole number of pixels from {SMALLEST_TILE} to "
+                f"{LARGEST_TILE}, such as 1024"
+            )
+        return side
+
+    def to_setting(self, value: int) -> object:
+        """The word, or the number."""
+        return next((word for word, side in _TILE_WORDS.items() if side == value), value)
+
+    def to_arguments(self, value: int) -> list[str]:
+        """The word, or the number."""
+        return [str(self.to_setting(value))]

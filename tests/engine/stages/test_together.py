@@ -36,6 +36,8 @@ TOGETHER_APART = {
     "inpaint": Inpaint(),
     "count": 2,
     "strength": 0.3,
+    "init_upscaler": "2x",
+    "init_upscaler_sha256": "0" * 64,
     "device": "cpu",
     "dtype": "float16",
     "attention": "sdpa",

@@ -98,7 +98,8 @@ class CreateModel(QObject):
         self._update()
 
     def restore(self) -> None:
-        """Restore the last images, init images and reference images, once the library service has started."""
+        """Restore the last images, init and reference images, and list upscalers, once the library has started."""
+        self.models.list_upscalers()
         kept, images, references = self._state.value(), self.images, self.references
         if kept.made is not None:
             self._request_history.remember(kept.made)
@@ -385,6 +386,7 @@ class CreateModel(QObject):
             sparse_attention=settings.sparse_attention,
             deep_shrink=settings.deep_shrink,
             step_cache=settings.step_cache,
+            denoise_tile=settings.denoise_tile if settings.second_pass or self.images.path() else None,
         )
 
     def _last_seed(self) -> int | None:

@@ -15,7 +15,6 @@ from mezzotint.protocol import (
     Quantization,
     Sampling,
     Space,
-    Upscaler,
 )
 from mezzotint.values.basic import Integer, Number
 from mezzotint_app.viewmodel.create.controls import ControlChoice
@@ -48,7 +47,7 @@ class CreateSettings(Sampling):
     second_scale: float | None = None
     second_strength: float | None = None
     second_space: Space | None = None
-    second_upscaler: Upscaler | None = None
+    second_upscaler: str | None = None
     refine_with: str | None = None
     refine_steps: int | None = None
     loras: tuple[LoraChoice, ...] = ()

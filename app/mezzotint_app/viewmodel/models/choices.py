@@ -21,6 +21,7 @@ class ModelChoices(QObject):
         super().__init__(parent)
         self._librarian = librarian
         self._models: tuple[ModelInfo, ...] = ()
+        self._upscalers: tuple[str, ...] = ()
         self._known = False
         self._asking = False
         self._again = False
@@ -32,6 +33,21 @@ class ModelChoices(QObject):
             return
         self._asking = True
         self._librarian.ask("models", answer=tuple[ModelInfo, ...], then=self._answered, failed=self._refused)
+
+    def list_upscalers(self) -> None:
+        """List the upscalers again."""
+
+        def found(names: Iterable[str]) -> None:
+            self._upscalers = tuple(names)
+            self.changed.emit()
+
+        self._librarian.ask(
+            "upscalers", answer=tuple[str, ...], then=found, failed=lambda one: self.failed.emit(one.message)
+        )
+
+    def upscalers(self) -> tuple[str, ...]:
+        """Return the names of the upscalers."""
+        return self._upscalers
 
     def use(self, models: Iterable[ModelInfo]) -> None:
         """Use a list that was requested elsewhere, without its hidden models."""

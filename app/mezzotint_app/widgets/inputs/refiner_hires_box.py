@@ -1,13 +1,14 @@
 """Refiner and hires fix settings."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import get_args
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
-from mezzotint.protocol import Space, Upscaler
-from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINE_STEPS, REFINER_AT
+from mezzotint.protocol import Resampling, Space
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, MOST_HIRES, REFINE_STEPS, REFINER_AT
 from mezzotint.sampling_protocol import CONDITION_NOISE
 from mezzotint_app.viewmodel.create.state import CreateSettings
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
@@ -33,7 +34,11 @@ class RefinerHiresBox(QWidget):
         self._build_conditional_refiner()
 
     def show_settings(
-        self, settings: CreateSettings, refiners: Sequence[Choice], conditional: Sequence[Choice] = ()
+        self,
+        settings: CreateSettings,
+        refiners: Sequence[Choice],
+        conditional: Sequence[Choice] = (),
+        upscalers: Sequence[str] = (),
     ) -> None:
         """Show the settings; `refiners` and `conditional` refiners are those that work with the model."""
         self._show_conditional_refiner(settings, conditional)
@@ -50,8 +55,10 @@ class RefinerHiresBox(QWidget):
         self._show_number("refiner_at", settings.refiner_at, REFINER_AT)
         self._show_number("second_scale", settings.second_scale, HIRES_SCALE)
         self._show_number("second_strength", settings.second_strength, HIRES_STRENGTH)
+        method = settings.second_upscaler or "bicubic"
         self._choices["second_space"].show_choices(self._spaces(), settings.second_space or "latent")
-        self._choices["second_upscaler"].show_choices(self._upscalers(), settings.second_upscaler or "bicubic")
+        self._choices["second_upscaler"].show_choices(self._methods(method, upscalers), method)
+        self._fields["second_space"].setVisible(settings.second_pass and method in get_args(Resampling))
 
     def fields(self) -> dict[str, Field]:
         """The fields by the names of the settings."""
@@ -91,7 +98,8 @@ class RefinerHiresBox(QWidget):
             self.tr("Scale"),
             self.tr("Factor for width and height"),
             low=1.0,
-            high=4.0,
+            high=MOST_HIRES,
+            top=4.0,
             step=0.05,
         )
         self._add_number(
@@ -103,7 +111,9 @@ class RefinerHiresBox(QWidget):
             step=0.01,
         )
         self._add_choice("second_space", self.tr("Upscale in"), self.tr("Latents are faster, pixels are cleaner"))
-        self._add_choice("second_upscaler", self.tr("Method"), self.tr("Bicubic suits most images"))
+        self._add_choice(
+            "second_upscaler", self.tr("Method"), self.tr("Bicubic suits most images; an upscaler adds sharp edges")
+        )
 
     def _build_conditional_refiner(self) -> None:
         tip = self.tr("A conditional refiner, which generates the finished image anew at twice the size")
@@ -140,8 +150,10 @@ class RefinerHiresBox(QWidget):
         self._fields[name] = Field(title, box)
         self._layout.addWidget(self._fields[name])
 
-    def _add_number(self, name: str, title: str, tip: str, *, low: float, high: float, step: float) -> None:
-        number = SliderSpin(title, tip, low=low, high=high, step=step, decimals=2)
+    def _add_number(
+        self, name: str, title: str, tip: str, *, low: float, high: float, step: float, top: float | None = None
+    ) -> None:
+        number = SliderSpin(title, tip, low=low, high=high, step=step, top=top, decimals=2)
         number.edited.connect(lambda value: self.edited.emit(name, value))
         self._place_number(name, title, number)
 
@@ -157,11 +169,14 @@ class RefinerHiresBox(QWidget):
         names = {"latent": self.tr("Latents"), "pixel": self.tr("Pixels")}
         return [Choice(value=one, name=names[one]) for one in get_args(Space)]
 
-    def _upscalers(self) -> list[Choice]:
+    def _methods(self, chosen: str, upscalers: Sequence[str]) -> list[Choice]:
+        """Resampling, then upscalers, which always work on pixels; the chosen one even if it is not found."""
         names = {
             "nearest": self.tr("Nearest"),
             "bilinear": self.tr("Bilinear"),
             "bicubic": self.tr("Bicubic"),
             "lanczos": self.tr("Lanczos (pixels only)"),
         }
-        return [Choice(value=one, name=names[one]) for one in get_args(Upscaler)]
+        known = dict.fromkeys((*get_args(Resampling), *upscalers, chosen))
+        shown = self.tr("Upscaler {name}")
+        return [Choice(value=one, name=names.get(one) or shown.format(name=PurePath(one).name)) for one in known]

@@ -126,7 +126,7 @@ class CreateSections(QWidget):
         self.speed.show_model()
         refiners = [Choice(value=one.id, name=one.id) for one in model.models.refiners_for(info)]
         conditional = [Choice(value=one.id, name=one.id) for one in model.models.conditional_refiners_for(info)]
-        self.cascade.show_settings(settings, refiners, conditional)
+        self.cascade.show_settings(settings, refiners, conditional, model.models.upscalers())
         self.loras.show_loras(settings.loras)
         self.controls.show_controls(settings.controls)
         self.embeddings.show_paths(settings.embeddings)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from mezzotint.option import declared
 from mezzotint.protocol import Sampling
+from mezzotint.values.sizes import AUTO_TILE
 from mezzotint.values.speed import DENSITIES, SHRINK_UNTIL, TOKEN_RATIOS
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
@@ -17,6 +18,7 @@ from mezzotint_app.widgets.inputs.field import Field
 OPTIONS = {name: one for name, one in declared(Sampling).items() if one.label and one.group == "performance"}
 _FACTORS = (1.5, 2.0, 3.0)
 _THRESHOLDS = (0.05, 0.1, 0.2)
+_TILES = (512, 768, 1024)
 _LINEAR = ("sana", "sana-sprint")  # families whose attention is linear
 
 
@@ -57,10 +59,10 @@ class CreateSpeed(QWidget):
         """The options that the model has."""
         info = self._model.chosen.info()
         if honours_clip_skip(info):  # as all U-Nets do
-            return "tokens", "sparse_attention", "deep_shrink"
+            return "tokens", "sparse_attention", "deep_shrink", "denoise_tile"
         if info is not None and info.family in _LINEAR:
-            return ("step_cache",)
-        return "tokens", "sparse_attention", "step_cache"
+            return "step_cache", "denoise_tile"
+        return "tokens", "sparse_attention", "step_cache", "denoise_tile"
 
     def _choices(self) -> dict[str, list[Choice]]:
         off = Choice(value=None, name=self.tr("Off"))
@@ -76,6 +78,7 @@ class CreateSpeed(QWidget):
         }
         half = self.tr("Sides divided by {factor}")
         change = self.tr("Change below {share} %")
+        pixels = self.tr("{side} pixels")
         return {
             "tokens": [off, *(Choice(value=(one, TOKEN_RATIOS[one]), name=methods[one]) for one in TOKEN_RATIOS)],
             "sparse_attention": [off, *(Choice(value=(one, None), name=kinds[one]) for one in DENSITIES)],
@@ -86,6 +89,11 @@ class CreateSpeed(QWidget):
             "step_cache": [
                 off,
                 *(Choice(value=one, name=change.format(share=round(100 * one))) for one in _THRESHOLDS),
+            ],
+            "denoise_tile": [
+                off,
+                Choice(value=AUTO_TILE, name=self.tr("Automatic")),
+                *(Choice(value=one, name=pixels.format(side=one)) for one in _TILES),
             ],
         }
 

@@ -8,6 +8,7 @@ from mezzotint.images.naming import from_home
 from mezzotint.protocol import GenerateRequest, LoraRef, ModelRef, Stage
 
 _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
+_UPSCALER_FILES = (".safetensors", ".pth", ".pt")
 
 
 def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest:
@@ -26,7 +27,14 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
             )
             for control in request.controls
         ),
-        cascade=replace(request.cascade, stages=tuple(_stage(stage, base) for stage in request.cascade.stages)),
+        init_upscaler=None if request.init_upscaler is None else absolute_upscaler(request.init_upscaler, base),
+        cascade=replace(
+            request.cascade,
+            stages=tuple(_stage(stage, base) for stage in request.cascade.stages),
+            transitions=tuple(
+                replace(one, upscaler=absolute_upscaler(one.upscaler, base)) for one in request.cascade.transitions
+            ),
+        ),
     )
 
 
@@ -55,5 +63,14 @@ def _model(model: ModelRef, base: Path) -> ModelRef:
 
 def absolute_model(name: str, base: Path) -> str:
     """Make a model path absolute; a catalog id stays, even if a folder has its name: the engine tries ids first."""
-    looks_like_path = name.startswith(".") or Path(name).suffix.lower() in _MODEL_FILES
+    return _absolute_file(name, base, _MODEL_FILES)
+
+
+def absolute_upscaler(name: str, base: Path) -> str:
+    """Make the path of an upscaler absolute; a name stays."""
+    return _absolute_file(name, base, _UPSCALER_FILES)
+
+
+def _absolute_file(name: str, base: Path, suffixes: tuple[str, ...]) -> str:
+    looks_like_path = name.startswith(".") or Path(name).suffix.lower() in suffixes
     return absolute(name, base) if looks_like_path and os.path.lexists(base / name) else name

@@ -4,19 +4,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mezzotint.batch.job.absolute_paths import absolute, absolute_model, with_absolute_paths
+from mezzotint.batch.job.absolute_paths import absolute, absolute_model, absolute_upscaler, with_absolute_paths
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
 from mezzotint.batch.tasks.tables import TableRow, read_table
 from mezzotint.errors import UsageError
 from mezzotint.options import SETTINGS, Options
 from mezzotint.request_protocol import LoraFile
-from mezzotint.values.basic import Listed, ModelName, Value
+from mezzotint.values.basic import Listed, ModelName, NameOrFile, Value
 from mezzotint.values.basic import Path as PathValue
 
 _FILES = tuple(
     name
     for name, one in SETTINGS.items()
-    if isinstance(one.takes, Listed) or (isinstance(one.takes, PathValue) and not isinstance(one.takes, ModelName))
+    if isinstance(one.takes, Listed)
+    or (isinstance(one.takes, PathValue) and not isinstance(one.takes, ModelName | NameOrFile))
 )
 
 
@@ -48,6 +49,8 @@ def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any op
             return replace(value, path=absolute(value.path, base))
         case ModelName():
             return absolute_model(value, base)
+        case NameOrFile():
+            return absolute_upscaler(value, base)
         case PathValue():
             return absolute(value, base)
     return value

@@ -26,6 +26,8 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
     if size_follows(options, base):
         stages = tuple(replace(stage, width=None, height=None) for stage in base.cascade.stages)
         base = replace(base, cascade=replace(base.cascade, stages=stages))
+    if options.init_upscaler is not None:
+        base = replace(base, init_upscaler_sha256=None)  # the recorded one is another's
     return replace(
         base,
         **options.of(GenerateRequest),

@@ -14,6 +14,7 @@ TILES = (768, 512, 256)
 # and a model made for sequential guidance gives its reference image only with it, unless more than this is gained.
 _OTHERWISE = 1.03
 _OVERLAP = 4  # neighbouring tiles share 1 / _OVERLAP of a tile's side
+_LATENT_COPIES = 8  # of whole latents: joined predictions, their weights, what samplers keep and make of them
 _ASSEMBLED = 16  # bytes per pixel while tiles are joined: RGB and the sum of blend weights, float32
 
 
@@ -161,7 +162,7 @@ def activations(task: Task, guidance: GuidancePasses, tile: int, calibration: Ca
     return (
         max((_encoding(task, stage, calibration) for stage in task.stages), default=0),
         *(_stage_bytes(task, stage, guidance, calibration) for stage in task.stages),
-        _decoding(task, tile, calibration),
+        max(_decoding(task, tile, calibration), task.upscaling),
     )
 
 
@@ -178,15 +179,22 @@ def _stage_bytes(task: Task, stage: StageTask, guidance: GuidancePasses, calibra
     controls = stage.model.controls
     alone = (_live(task, stage, each, seen_positions(stage), halves * stage.batch, calibration) for each in controls)
     text = sum(_kept_text(task, stage, each) for each in (part, *controls))
-    return max(live, *alone, 0) + kept + text + _control_bytes(task, stage, halves * stage.batch, rows)
+    controlled = _control_bytes(task, stage, halves * stage.batch, rows)
+    return max(live, *alone, 0) + kept + text + controlled + _whole_latents(stage)
 
 
 def _control_bytes(task: Task, stage: StageTask, rows: int, all_rows: int) -> int:
     """Bytes of what ControlNets give to the denoiser, twice while it is being added, and of their images."""
     size = 4 if task.dtype == "float32" else 2
     given = max((part.given for part in stage.model.controls), default=0.0) * seen_positions(stage)
-    images = len(stage.model.controls) * 3 * stage.width * stage.height
+    width, height = (min(side, stage.tile or side) for side in (stage.width, stage.height))  # others wait in RAM
+    images = len(stage.model.controls) * 3 * width * height
     return int((2 * rows * given + all_rows * images) * size)
+
+
+def _whole_latents(stage: StageTask) -> int:
+    """Bytes of the latents of an image, float32, whose tiles are much smaller: otherwise they are negligible."""
+    return int(stage.batch * _positions(stage) * stage.latent_channels * 4 * _LATENT_COPIES) if stage.tile else 0
 
 
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:

@@ -26,6 +26,7 @@ class StageTask:
     references: tuple[tuple[int, int], ...] = ()  # sizes of reference images as passed to the denoiser, in pixels
     savings: Savings = NO_SAVINGS
     tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image
+    latent_channels: int = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class Task:
     text_quantization: Quantization = "auto"
     dtype: DType = "bfloat16"
     vae_tile: int | None = None  # pixels; 0: no tiling; None: chosen by the plan
+    upscaling: int = 0  # bytes that upscalers need, which run where images are decoded and encoded
 
 
 def task_of(

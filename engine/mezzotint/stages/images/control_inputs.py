@@ -36,7 +36,7 @@ class ControlInputs:
         )
 
     def add_to(self, conditioning: Conditioning, device: torch.device, dtype: torch.dtype) -> Conditioning:
-        """Return the conditioning with these images added, for both guidance halves."""
+        """Return the conditioning with these images added, for both guidance halves, on a device."""
         halves = 2 if conditioning.guided else 1
         rows = {name: torch.cat([image] * halves).to(device, dtype) for name, image in self.images.items()}
         return replace(conditioning, tensors={**conditioning.tensors, **rows}, controls=self.settings)

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy
+import numpy.typing
 import torch
 from PIL import Image
 
@@ -10,6 +11,8 @@ from mezzotint.attention.session import finite
 from mezzotint.errors import ImageOverflowed
 from mezzotint.families.autoencoder import decode_latents, encode_pixels
 from mezzotint.families.family import LoadedModel
+
+_STRIP = 2**22  # pixels that are converted at a time
 
 
 def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
@@ -19,11 +22,19 @@ def to_image(model: LoadedModel, latents: torch.Tensor) -> Image.Image:
 
 
 def image_of(pixels: torch.Tensor) -> Image.Image:
-    """Pixels `(1, 3, h, w)`, about -1..1, as an image; raises ImageOverflowed for NaN."""
+    """Pixels `(1, 3, h, w)`, about -1..1, as an image; raises ImageOverflowed for NaN.
+
+    Strip by strip, so that a large image needs hardly more memory than its pixels.
+    """
+    strips = torch.split(pixels, max(1, _STRIP // pixels.shape[-1]), dim=2)
+    return Image.fromarray(numpy.concatenate([_bytes_of(strip) for strip in strips]))
+
+
+def _bytes_of(pixels: torch.Tensor) -> "numpy.typing.NDArray[numpy.uint8]":
     _check(pixels, "the decoded image")
     unit = (pixels * 0.5 + 0.5).clamp(0, 1)
     array = unit.cpu().permute(0, 2, 3, 1).float().numpy()
-    return Image.fromarray((array * 255).round().astype("uint8")[0])
+    return (array * 255).round().astype(numpy.uint8)[0]  # type: ignore[no-any-return]
 
 
 def _check(made: torch.Tensor, what: str) -> None:
@@ -40,8 +51,10 @@ def to_latents(
 
     Pixels where `hidden`, a mask "L", is white become grey. Raises ImageOverflowed for NaN.
     """
-    array = numpy.array(image.convert("RGB")).astype(numpy.float32) / 255.0
-    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2)) - 1.0  # channels-last strides, as in diffusers
+    array = numpy.array(image.convert("RGB")).astype(numpy.float32)
+    array /= 255.0
+    pixels = torch.from_numpy(array[None].transpose(0, 3, 1, 2))  # channels-last strides, as in diffusers
+    pixels.mul_(2.0).sub_(1.0)
     if hidden is not None:
         pixels = pixels * (torch.from_numpy(numpy.array(hidden))[None, None] < 128)
     state = None if generator is None else generator.get_state()

@@ -105,7 +105,15 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
     last = replace(stages[0], weights=None, loras=None)
     cascade = Cascade(stages=(last,))
     return replace(
-        request, cascade=cascade, images=(), strength=None, inpaint=None, embeddings=(), loras=(), controls=()
+        request,
+        cascade=cascade,
+        images=(),
+        init_upscaler=None,
+        strength=None,
+        inpaint=None,
+        embeddings=(),
+        loras=(),
+        controls=(),
     )
 
 

@@ -33,6 +33,7 @@ from mezzotint.protocol import (
 from mezzotint.sampling_protocol import sampling_of
 from mezzotint.stages.images.pending_decode import PendingDecode
 from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.stages.upscalers import recorded_name, recorded_transition
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 
@@ -132,11 +133,18 @@ def resolved_request(
         replace(image, path=str(Path(image.path).resolve()), sha256=used.sha256)
         for image, used in zip(request.images, job_record.images_used, strict=False)  # embeddings follow
     )
+    upscaler = setup.init_upscaler
     return replace(
         request,
         prompt=without_lora_tags(request.prompt),
         negative_prompt=without_lora_tags(request.negative_prompt),
-        cascade=replace(request.cascade, stages=stages),
+        cascade=replace(
+            request.cascade,
+            stages=stages,
+            transitions=tuple(map(recorded_transition, request.cascade.transitions, setup.transitions)),
+        ),
+        init_upscaler=None if upscaler is None else recorded_name(request.init_upscaler or "", upscaler),
+        init_upscaler_sha256=None if upscaler is None else upscaler.sha256,
         images=images,
         strength=setup.strength,
         inpaint=setup.images.inpaint,

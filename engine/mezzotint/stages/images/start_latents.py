@@ -8,6 +8,7 @@ from PIL import Image
 
 from mezzotint.families.family import LoadedModel
 from mezzotint.images.canvas import fit
+from mezzotint.stages.images.enlarged import Enlarging
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.latent_mask import LatentMask
@@ -25,8 +26,10 @@ ToLatents = Callable[..., torch.Tensor]
 class StartLatents:
     """Prepares what the stages of one job start from, image by image."""
 
-    def __init__(self, setup: CascadeSetup, models: Sequence[LoadedModel], to_latents: ToLatents) -> None:
-        self._setup, self._models, self._to_latents = setup, models, to_latents
+    def __init__(
+        self, setup: CascadeSetup, models: Sequence[LoadedModel], to_latents: ToLatents, enlarging: Enlarging
+    ) -> None:
+        self._setup, self._models, self._to_latents, self._enlarging = setup, models, to_latents, enlarging
 
     def first(self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator) -> StageStart:
         """What the first stage starts from, for one image."""
@@ -99,7 +102,11 @@ class StartLatents:
         """The first stage's initial latents `(1, c, h, w)`, from an image or pure noise."""
         stage, model = self._setup.stages[0], self._models[0]
         if init is not None:
-            fitted = fit(init, stage.width, stage.height, Image.Resampling.LANCZOS)
+            size, upscaler = (stage.width, stage.height), self._setup.init_upscaler
+            if upscaler is None:
+                fitted = fit(init, *size, Image.Resampling.LANCZOS)
+            else:
+                fitted = self._enlarging.fitted(init, size, upscaler, model)
             clean = self._to_latents(model, fitted, generator)
             if stage.sources.takes_mask:
                 clean = clean.contiguous()  # as in diffusers: rounding in convolutions depends on the layout

@@ -2,24 +2,38 @@
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from mezzotint.families.family import LoadedModel
+from mezzotint.families.family import LoadedModel, Network
 from mezzotint.gpu import gpu
 from mezzotint.memory.accounting import DeviceOutOfMemory, uncounted
 from mezzotint.memory.residency import Residency
 from mezzotint.protocol import PhaseMemory, Plan
 from mezzotint.stages.models.recovery import Recovery, Rung
 
+if TYPE_CHECKING:
+    import torch
+
 T = TypeVar("T")
 
+_GUEST = "guest"
 SMALLEST_TILE = 128  # pixels: smaller tiles are visible
 LARGEST_TILE = 1024
 _SHARE = 10  # divisor: this part of the blocks is evicted at a time
 _SHARE_OF_DECODER = 3  # divisor for decoders, whose whole work is repeated each time
 _LEFT_FREE = 10  # divisor: the part of the device that plans leave free
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """A network that is on the device for a while."""
+
+    network: Network
+    counting: Callable[[], AbstractContextManager[object]]  # around everything that allocates there
+    room: int | None  # bytes for its activations; None: not limited
 
 
 class Placement:
@@ -129,6 +143,37 @@ class Placement:
         """The bytes planned for a phase's activations; None without a plan."""
         phases = self._plan.phases if self._plan else ()
         return next((each.activation_bytes for each in phases if each.name == phase), None)
+
+    @contextmanager
+    def hosting(self, network: Network, device: "torch.device") -> Iterator["Guest"]:
+        """Context manager: a network of no model is alone on the device, within what is planned for decoding."""
+        residency = self._residency
+        if residency is None:
+            try:
+                yield Guest(counting=nullcontext, room=None, network=network.to(device))
+            finally:
+                network.to("cpu")
+            return
+        try:
+            residency.add(_GUEST, network, (), resident=0, slots=1)
+            with residency.phase([_GUEST]):
+                pass
+            yield Guest(counting=residency.device.counting, room=self._room_of("decode"), network=network)
+            self._measure("decode")
+        finally:
+            residency.remove(_GUEST)
+
+    def took(self, done: str, what: str) -> None:
+        """Record a measure that changes the image; raises OutOfMemory if none may be taken."""
+        self._recovery.take(done, what)
+
+    def _room_of(self, phase: str) -> int | None:
+        """Bytes that a phase's plan leaves beside what is on the device; None without a plan or a limit."""
+        phases = self._plan.phases if self._plan else ()
+        planned = next((each.weights_bytes + each.activation_bytes for each in phases if each.name == phase), None)
+        if planned is None or self._residency is None or self._residency.device.ledger.cap is None:
+            return None
+        return max(0, planned - self._residency.device.ledger.in_use)
 
     def close(self) -> None:
         """Move everything back to the host."""

@@ -61,11 +61,22 @@ class Recovery:
             done = rung.take()
             if done is not None:
                 if not rung.silent:
-                    self._taken.append(done)
-                    self.notify("memory_short", f"{what} ran out of memory and was retried: {done}")
+                    self._tell(done, what)
                 return
         advice = "allow measures that change the image (leave out --strict)" if held_back else "make a smaller image"
         raise OutOfMemory(f"{what} ran out of memory, and nothing more can be freed: {reason}; {advice}")
+
+    def take(self, done: str, what: str) -> None:
+        """Take a measure that changes the image, outside of `run`; raises OutOfMemory if none may be taken."""
+        if self._strict:
+            raise OutOfMemory(
+                f"{what} ran out of memory; allow measures that change the image (leave out --strict): {done}"
+            )
+        self._tell(done, what)
+
+    def _tell(self, done: str, what: str) -> None:
+        self._taken.append(done)
+        self.notify("memory_short", f"{what} ran out of memory and was retried: {done}")
 
 
 def reason_of(error: Exception) -> str:

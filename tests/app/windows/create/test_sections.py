@@ -156,6 +156,17 @@ ACTIONS = {
         lambda r: (r.cascade.transitions[0].space, r.cascade.transitions[0].upscaler),
         ("pixel", "lanczos"),
     ),
+    "upscaler": (
+        lambda p, k: (
+            clicked(p.sections.cascade.second_pass()),
+            k.create.models.list_upscalers(),
+            k.librarian.answer(("starter-2x", "/a/4x.pth"), "upscalers"),
+            p.show_model(),
+            p.sections.cascade.choice("second_upscaler").choose("/a/4x.pth"),
+        ),
+        lambda r: r.cascade.transitions[0].upscaler,
+        "/a/4x.pth",
+    ),
     "lora": (
         lambda p, k: p.sections.loras.add(["/a.safetensors"]),
         lambda r: [(one.path, one.weight) for one in r.loras],

@@ -3,6 +3,7 @@
 import pytest
 from create_page import kit_of, page_of
 
+from mezzotint.values.sizes import AUTO_TILE
 from mezzotint_app.viewmodel.create.command_line import command_line
 
 pytestmark = pytest.mark.requires_package("PySide6")
@@ -33,6 +34,7 @@ def choose(control, value):
         ("sparse_attention", ("tiles", None), ["--sparse-attention", "tiles"]),
         ("deep_shrink", (2.0, 0.35), ["--deep-shrink", "2:0.35"]),
         ("step_cache", 0.1, ["--step-cache", "0.1"]),
+        ("denoise_tile", AUTO_TILE, ["--denoise-tile", "auto"]),
     ],
 )
 def test_a_choice_is_requested_and_copied_as_a_command(kit, page, name, value, words):
@@ -53,10 +55,11 @@ def test_another_value_from_an_image_is_shown_as_it_is_written(kit, page):
     kit.create.chosen.change(
         tokens=("merge", 0.3), sparse_attention=("window", 0.4), deep_shrink=(1.25, 0.5), step_cache=0.07
     )
+    kit.create.chosen.change(denoise_tile=640)
     page.show_model()
     controls = page.sections.speed.controls
     shown = [control.currentText() for control in controls.values()]
-    assert shown == ["Similar tokens merged (ToMe): 0.3", "Nearby tiles: 0.4", "1.25:0.5", "0.07"]
+    assert shown == ["Similar tokens merged (ToMe): 0.3", "Nearby tiles: 0.4", "1.25:0.5", "0.07", "640"]
 
 
 def test_plans_are_asked_with_them(kit, page):

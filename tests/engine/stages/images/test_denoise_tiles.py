@@ -1,16 +1,19 @@
-"""A conditional refiner in tiles: what each sees, and that tiles do not show."""
+"""Predictions in tiles: what each sees, and that tiles do not show."""
+
+from dataclasses import replace
 
 import pytest
 import torch
 from tiny_variant import shaken, variant_network
 
 from mezzotint.errors import Cancelled
+from mezzotint.families.control.settings import ControlSettings
 from mezzotint.families.family import Conditioning
 from mezzotint.families.pixart.family import PixArt
 from mezzotint.memory import tiling
 from mezzotint.protocol import Sampling
+from mezzotint.stages.images.denoise_tiles import predict_in_tiles, refine_in_tiles
 from mezzotint.stages.images.low_resolution import LowResolution
-from mezzotint.stages.images.refiner_tiles import predict_in_tiles
 
 
 class Model:
@@ -49,7 +52,7 @@ def latents(height, width, images=1):
 
 def predicted(family, sample, smaller, model=None, tile=8, cancelled=lambda: False, images=1):
     with torch.inference_mode():
-        return predict_in_tiles(
+        return refine_in_tiles(
             family,
             model or Model,
             sample,
@@ -135,3 +138,26 @@ def test_it_stops_between_two_tiles():
     with pytest.raises(Cancelled, match="between two tiles"):
         predicted(family, sample, smaller, cancelled=lambda: len(family.asked) == 2)
     assert len(family.asked) == 2
+
+
+def test_every_tile_has_the_whole_prompt_and_its_part_of_the_images():
+    """Control images have pixels and masks latents; a mask of words, which has the same name, is not cut."""
+    sample = stretched(torch.zeros(1, 4, 12, 20)).expand(1, 4, -1, -1)
+    pixels = sample[:, :3].repeat_interleave(2, 2).repeat_interleave(2, 3)
+    given = conditioning()
+    controls = (ControlSettings(component="controlnet", tensor="control_0", weight=1.0, start=0.0, end=1.0, mode=None),)
+    images = {"masked": sample.repeat(2, 1, 1, 1), "mask": sample[:, :1].repeat(2, 1, 1, 1)}
+    images["control_0"] = pixels.repeat(2, 1, 1, 1)
+    family = Stub(torch.clone)
+    for tensors in (given.tensors, given.tensors | images):
+        asked = replace(given, tensors=tensors, controls=controls if "masked" in tensors else ())
+        found = predict_in_tiles(family, Model, sample, torch.tensor(500), asked, tile=8, cancelled=lambda: False)
+        torch.testing.assert_close(found, sample)
+    assert len(family.asked) == 2 * 6
+    for part, tensors in family.asked:
+        assert torch.equal(tensors["text"], given.tensors["text"])
+        if "masked" not in tensors:
+            assert torch.equal(tensors["mask"], given.tensors["mask"])
+            continue
+        assert torch.equal(tensors["masked"][1:], part) and torch.equal(tensors["mask"][:1], part[:, :1])
+        assert torch.equal(tensors["control_0"][:1, :, ::2, ::2], part[:, :3])
