@@ -217,3 +217,15 @@ def _check_space(folder: Path, count: int) -> None:
             f"{shown(folder)} has {have:.0f} MB free and {images} may need {need:.0f} MB: "
             "free some space, or choose another folder"
         )
+
+
+def enlarged_path(output: Output, source: Path, scale: float) -> Path:
+    """Where the result goes: as asked, or next to the image, whose format it keeps if that can be written."""
+    suffix = source.suffix.lower()
+    name = f"{source.stem}-{scale:g}x{suffix if suffix in SUFFIXES else '.png'}"
+    if output.path is None:
+        return source.with_name(name)
+    parts = split_output(output)
+    if parts.folders or (parts.stem and tokens_in(parts.stem)):
+        raise UsageError("the output of an upscaled image takes no [tokens]: give a folder or a file name")
+    return parts.root / (name if parts.stem is None else parts.stem + parts.suffix)

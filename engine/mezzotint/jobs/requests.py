@@ -9,11 +9,13 @@ from mezzotint import codec
 from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
-from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Stage
+from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, ModelRef, Output, Stage
 from mezzotint.request_protocol import MAX_SEED, PREVIEW_DECODERS
+from mezzotint.values.sizes import AUTO_TILE
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields with the same value in JSON
+_FITTING = 32  # pixels: all models take multiples of this
 _TITLE = 200  # characters
 
 
@@ -37,6 +39,37 @@ def resolve(request: GenerateRequest) -> ResolvedRequest:
     return ResolvedRequest(request=_with_absolute_paths(replace(request, seed=seed)), seed=seed, drawn=drawn)
 
 
+def enlarging_request(
+    base: GenerateRequest,
+    image: str,
+    size: tuple[int, int],
+    *,
+    upscaler: str,
+    strength: float,
+    control: str | None = None,
+) -> GenerateRequest:
+    """A request that enlarges an image file to about a size by an upscaler, then denoises it in tiles.
+
+    `base`: what made the image, whose first model and words are used. `control`: a ControlNet for tiles.
+    """
+    width, height = (max(_FITTING, round(side / _FITTING) * _FITTING) for side in size)
+    first = base.cascade.stages[0] if base.cascade.stages else Stage()
+    sampling = replace(first.sampling, denoise_tile=AUTO_TILE, condition_noise=None, deep_shrink=None, step_cache=None)
+    stage = replace(first, width=width, height=height, until=None, sampling=sampling)
+    return replace(
+        base,
+        cascade=Cascade(stages=(stage,)),
+        images=(ImageInput(path=image),),
+        controls=() if control is None else (ControlRef(image=image, model=control, type="tile"),),
+        strength=strength,
+        inpaint=None,
+        init_upscaler=upscaler,
+        init_upscaler_sha256=None,
+        vae_tile=None,
+        count=1,
+    )
+
+
 def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
     """Make paths absolute, since the images may be generated from another working directory."""
     return replace(
@@ -53,7 +86,14 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
             )
             for control in request.controls
         ),
-        cascade=replace(request.cascade, stages=tuple(map(_absolute_stage, request.cascade.stages))),
+        init_upscaler=None if request.init_upscaler is None else _absolute_upscaler(request.init_upscaler),
+        cascade=replace(
+            request.cascade,
+            stages=tuple(map(_absolute_stage, request.cascade.stages)),
+            transitions=tuple(
+                replace(one, upscaler=_absolute_upscaler(one.upscaler)) for one in request.cascade.transitions
+            ),
+        ),
         output=_absolute_output(request.output),
     )
 
@@ -69,6 +109,12 @@ def _absolute_model(model: ModelRef) -> ModelRef:
     looks_like_path = model.id.startswith(".") or Path(model.id).suffix in (".safetensors", ".gguf", ".ckpt")
     model = model.with_parts(_absolute)
     return replace(model, id=_absolute(model.id)) if looks_like_path and _exists(model.id) else model
+
+
+def _absolute_upscaler(name: str) -> str:
+    """Make the path of an upscaler absolute; a name stays."""
+    looks_like_path = name.startswith(".") or Path(name).suffix.lower() in (".safetensors", ".pth", ".pt")
+    return _absolute(name) if looks_like_path and _exists(name) else name
 
 
 def _absolute(path: str) -> str:

@@ -16,6 +16,7 @@ from mezzotint.jobs.lease import Lease as Lease
 from mezzotint.jobs.lease import owner_is_alive as owner_is_alive
 from mezzotint.jobs.matrix import alternatives as alternatives
 from mezzotint.jobs.matrix import expand as expand
+from mezzotint.jobs.requests import enlarging_request as enlarging_request
 from mezzotint.jobs.requests import run_key as run_key
 from mezzotint.jobs.requests import title_of as title_of
 from mezzotint.jobs.space import is_full as is_full

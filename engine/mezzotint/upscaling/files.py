@@ -11,8 +11,7 @@ from PIL import Image
 from mezzotint import machine, paths
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import UsageError
-from mezzotint.images.naming import SUFFIXES, split_output
-from mezzotint.images.template import tokens_in
+from mezzotint.images.naming import enlarged_path
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.library_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest, UpscalerUsed
 from mezzotint.memory.device import Device, open_device
@@ -21,7 +20,7 @@ from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, IsCancelled, Notice, OnEvent, PhaseMemory, Progress
 from mezzotint.upscaling.enlarging import TILES, USUAL_TILE, Enlarger, traced_needs
 from mezzotint.upscaling.reading import open_upscaler
-from mezzotint.upscaling.saving import Source, read_source, write_enlarged
+from mezzotint.upscaling.saving import read_source, write_enlarged
 from mezzotint.upscaling.upscaler import Upscaler
 
 LARGEST_AREA = 2**28  # pixels of a result: 16384 x 16384 needs 3 GB of RAM
@@ -48,7 +47,7 @@ class UpscaleJob:
         scale = float(upscaler.scale if self._request.scale is None else self._request.scale)
         size = (round(source.image.width * scale), round(source.image.height * scale))
         _check_area(source.image.size, size)
-        target = _target(self._request, source, scale)
+        target = enlarged_path(self._request.output, source.path, scale)
         device = machine.choose_device(self._request.device, machine.devices())
         dtype = upscaler.dtype(getattr(torch, machine.choose_dtype(self._request.dtype, device)))
         image, passes, enlarger, memory = self._enlarge(upscaler, source.image, size, device, dtype)
@@ -159,15 +158,3 @@ def _check_area(before: tuple[int, int], after: tuple[int, int]) -> None:
     if math.prod(after) > LARGEST_AREA:
         sizes = f"{before[0]}x{before[1]} would become {after[0]}x{after[1]}"
         raise UsageError(f"{sizes}; at most {LARGEST_AREA // 2**20} megapixels are possible: use a smaller --scale")
-
-
-def _target(request: UpscaleRequest, source: Source, scale: float) -> Path:
-    """Where the result goes: as asked, or next to the image, whose format it keeps if that can be written."""
-    suffix = source.path.suffix.lower()
-    name = f"{source.path.stem}-{scale:g}x{suffix if suffix in SUFFIXES else '.png'}"
-    if request.output.path is None:
-        return source.path.with_name(name)
-    parts = split_output(request.output)
-    if parts.folders or (parts.stem and tokens_in(parts.stem)):
-        raise UsageError("the output of an upscaled image takes no [tokens]: give a folder or a file name")
-    return parts.root / (name if parts.stem is None else parts.stem + parts.suffix)

@@ -10,11 +10,12 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import argument, card_memory, integer
 from mezzotint.cli.command_options import add_command, add_models_folder
 from mezzotint.cli.context import PARTLY_DONE, Context
+from mezzotint.cli.images.second_pass import add_second_pass_options, check_second_pass, second_pass_request
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.codec import encode
 from mezzotint.errors import Cancelled, MezzotintError, UsageError
 from mezzotint.library_protocol import BUNDLED_UPSCALER, MOST_SCALE, UpscaledImage, UpscaleRequest
-from mezzotint.protocol import Dtype, Output
+from mezzotint.protocol import Dtype, GenerateResult, Output
 from mezzotint.values.basic import Number
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _EXAMPLES = """\
   mezzotint upscale house.png
   mezzotint upscale photos --upscaler 4x-UltraSharp --scale 2 -o large/
   mezzotint upscale house.png --upscaler RealESRGAN_x4plus.pth --vram-limit 4GB
+  mezzotint upscale house.png --scale 4 --strength 0.3
   mezzotint upscale --list
 
 Upscalers are safetensors or .pth files, named by path or, in a folder upscale_models (ComfyUI) or ESRGAN (A1111), by
@@ -56,6 +58,7 @@ def add(commands: "Commands") -> None:
         "-o", "--output", metavar="PATH", help="a folder or a file name (default: next to the image, as NAME-2x)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    add_second_pass_options(parser)
     parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
     parser.add_argument("--dtype", choices=get_args(Dtype), default="auto", help="default: 16 bits on a GPU")
     parser.add_argument(
@@ -95,6 +98,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _check(paths: Sequence[Path], arguments: argparse.Namespace) -> None:
+    check_second_pass(arguments)
     if arguments.jsonl and len(paths) > 1:
         raise UsageError(f"--jsonl tells of one image, but there are {len(paths)}; use --json")
     if arguments.output and len(paths) > 1 and Path(arguments.output).suffix and not Path(arguments.output).is_dir():
@@ -103,14 +107,14 @@ def _check(paths: Sequence[Path], arguments: argparse.Namespace) -> None:
 
 def _enlarged(
     paths: Sequence[Path], arguments: argparse.Namespace, context: Context, engine: "Engine"
-) -> tuple[list[UpscaledImage], list[MezzotintError]]:
+) -> tuple[list[UpscaledImage | GenerateResult], list[MezzotintError]]:
     """Enlarge the images; returns those made, and why others were not."""
-    done: list[UpscaledImage] = []
+    done: list[UpscaledImage | GenerateResult] = []
     failures: list[MezzotintError] = []
     with contextlib.closing(engine), Reporter(context, _format(arguments)) as reporter:
         for path in paths:
             try:
-                made = engine.upscale(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
+                made = _made(path, arguments, context, engine, reporter)
             except Cancelled:
                 raise
             except MezzotintError as error:
@@ -119,9 +123,19 @@ def _enlarged(
                     context.terminal.message(f"error: {error}")
                 continue
             done.append(made)
-            if _format(arguments) == "paths":
-                context.terminal.result(plain(made.path, 4096))
     return done, failures
+
+
+def _made(
+    path: Path, arguments: argparse.Namespace, context: Context, engine: "Engine", reporter: Reporter
+) -> "UpscaledImage | GenerateResult":
+    on_event, cancelled = reporter.on_event, context.interrupt.stop_requested
+    if arguments.strength is not None:
+        return engine.generate(second_pass_request(arguments, path, context), on_event, cancelled)
+    made = engine.upscale(_request(arguments, path), on_event, cancelled)
+    if _format(arguments) == "paths":  # of a generated image it is told as it is saved
+        context.terminal.result(plain(made.path, 4096))
+    return made
 
 
 def _format(arguments: argparse.Namespace) -> OutputFormat:
