@@ -235,6 +235,7 @@ class Program(QObject):
         self.runner.message.connect(self.message)
         self.runner.resolved.connect(self.resolved)
         self.create.not_queued.connect(self.message)
+        self.gallery.upscaling.second_pass.connect(self.create.enlarge)
         self.full_disk_redirect.message.connect(self.message)
         self.gallery.scanner.message.connect(self.message)
         self.gallery.trash.moved.connect(self._trashed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.jobs.store import expand, title_of
+from mezzotint.jobs.store import enlarging_request, expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint.request_protocol import HIRES_SCALE, REFINE_SCALE
 from mezzotint_app.background import Executor
@@ -266,6 +266,31 @@ class CreateModel(QObject):
         self.images.clear()
         self.references.set([path])
         return True
+
+    def enlarge(
+        self, metadata: ImageMetadata, image: str, size: tuple[int, int], upscaler: str, strength: float
+    ) -> None:
+        """Queue a second pass over an enlarged image, by what made it; by the page's settings if that is not known."""
+        own = self.request()
+        base = metadata.request or replace(
+            own, prompt=metadata.prompt or "", negative_prompt=metadata.negative_prompt or "", loras=()
+        )
+        request = replace(
+            enlarging_request(base, image, size, upscaler=upscaler, strength=strength),
+            device=own.device,
+            dtype=own.dtype,
+            attention=own.attention,
+            memory=own.memory,
+            vram_limit_bytes=own.vram_limit_bytes,
+            ram_limit_bytes=own.ram_limit_bytes,
+            previews=own.previews,
+            output=own.output,
+        )
+        self._queue.change(
+            lambda store: store.add([request]),
+            self.queued.emit,
+            lambda error: self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error)),
+        )
 
     # ---- settings from elsewhere
 

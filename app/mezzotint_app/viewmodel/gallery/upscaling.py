@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
-from mezzotint.protocol import Progress
+from mezzotint.library_protocol import GalleryItem, UpscaledImage, UpscaleRequest
+from mezzotint.protocol import ImageMetadata, Progress
 from mezzotint_app.processes.service import Failure, Service
 
 translate = QCoreApplication.translate
@@ -19,6 +19,8 @@ class GalleryUpscaling(QObject):
     saved = Signal(str)  # path of an enlarged image
     listed = Signal(list)  # names of all upscalers
     failed = Signal(str)
+    # Metadata and path of an image, the size that it shall have, an upscaler, and the second pass's strength.
+    second_pass = Signal(object, str, tuple, str, float)
 
     def __init__(self, librarian: Service, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -38,6 +40,18 @@ class GalleryUpscaling(QObject):
         self._waiting.extend(UpscaleRequest(path=path, upscaler=upscaler, scale=scale) for path in paths)
         if self._running is None:
             self._next()
+
+    def start_second_pass(self, images: Sequence[GalleryItem], upscaler: str, scale: float, strength: float) -> None:
+        """Have images enlarged and denoised again; `second_pass` tells each, once its metadata is read."""
+        for image in images:
+            size = (round(image.width * scale), round(image.height * scale))
+
+            def wanted(metadata: ImageMetadata, path: str = image.path, size: tuple[int, int] = size) -> None:
+                self.second_pass.emit(metadata, path, size, upscaler, strength)
+
+            self._librarian.ask(
+                "metadata", {"path": image.path}, answer=ImageMetadata, then=wanted, failed=self._refused
+            )
 
     def cancel(self) -> None:
         """Stop, and drop what is waiting."""

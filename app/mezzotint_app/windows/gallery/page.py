@@ -337,7 +337,15 @@ class GalleryPage(QWidget):
         dialog, upscaling = UpscaleDialog(len(items), size, self), self._gallery.upscaling
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         upscaling.listed.connect(dialog.show_upscalers)
-        dialog.accepted.connect(lambda: upscaling.start([one.path for one in items], dialog.upscaler(), dialog.scale()))
+
+        def start() -> None:
+            strength = dialog.strength()
+            if strength is None:
+                upscaling.start([one.path for one in items], dialog.upscaler(), dialog.scale())
+            else:
+                upscaling.start_second_pass(items, dialog.upscaler(), dialog.scale(), strength)
+
+        dialog.accepted.connect(start)
         upscaling.list_upscalers()
         dialog.open()
 

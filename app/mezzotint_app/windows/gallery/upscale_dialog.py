@@ -1,6 +1,15 @@
 """The dialog for enlarging images."""
 
-from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QDoubleSpinBox, QFormLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mezzotint.library_protocol import BUNDLED_UPSCALER, MOST_SCALE
 from mezzotint_app.viewmodel.queue.texts import images_count
@@ -8,16 +17,19 @@ from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label
 
 _USUAL = 2.0
+_STRENGTH = 0.3
 
 
 class UpscaleDialog(QDialog):
-    """Asks for the upscaler, `upscaler()`, and how much to enlarge, `scale()`."""
+    """Asks for the upscaler, `upscaler()`, how much to enlarge, `scale()`, and a second pass, `strength()`."""
 
     def __init__(self, count: int, size: str, parent: QWidget | None = None) -> None:
         """`count`: of images; `size`: of a single one, as text."""
         super().__init__(parent)
         self.setWindowTitle(self.tr("Upscale"))
         self._upscalers, self._scale = self._upscaler_field(), self._scale_field()
+        self._strength = self._strength_field()
+        self._second_pass = self._second_pass_field()
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)
         column.setSpacing(8)
@@ -32,6 +44,8 @@ class UpscaleDialog(QDialog):
         form = QFormLayout()
         form.addRow(self.tr("Upscaler"), self._upscalers)
         form.addRow(self.tr("Scale"), self._scale)
+        form.addRow(self._second_pass)
+        form.addRow(self.tr("Denoising strength"), self._strength)
         column.addLayout(form)
         column.addWidget(
             plain_label(
@@ -58,6 +72,30 @@ class UpscaleDialog(QDialog):
     def scale(self) -> float:
         """How much larger each side becomes."""
         return self._scale.value()
+
+    def strength(self) -> float | None:
+        """The denoising strength of a second pass; None: without one."""
+        return self._strength.value() if self._second_pass.isChecked() else None
+
+    def _second_pass_field(self) -> QCheckBox:
+        field = QCheckBox(self.tr("Add detail (second pass)"))
+        field.setAccessibleName(self.tr("Second pass"))
+        field.setToolTip(
+            self.tr("The model that made the image denoises the enlarged one in tiles; it waits in the queue")
+        )
+        field.toggled.connect(self._strength.setEnabled)
+        return field
+
+    def _strength_field(self) -> QDoubleSpinBox:
+        field = QDoubleSpinBox()
+        field.setRange(0.05, 1)
+        field.setSingleStep(0.05)
+        field.setValue(_STRENGTH)
+        field.setEnabled(False)
+        field.setAccessibleName(self.tr("Denoising strength"))
+        field.setToolTip(self.tr("Low sharpens the image; high invents new detail"))
+        ignore_wheel_without_focus(field)
+        return field
 
     def _upscaler_field(self) -> QComboBox:
         field = QComboBox()

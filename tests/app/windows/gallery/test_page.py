@@ -206,6 +206,22 @@ def test_selected_images_are_upscaled(shown, qtbot):
     assert not made.page.upscaled.isVisible()
 
 
+def test_a_second_pass_is_asked_for_with_the_metadata_of_each_image(shown, qtbot):
+    made = shown(numbers(5))
+    select(made, 1, 4)
+    press(qtbot, made, Qt.Key.Key_U, CONTROL | SHIFT)
+    dialog = made.page.findChild(UpscaleDialog)
+    assert dialog.strength() is None and not dialog._strength.isEnabled()
+    dialog._second_pass.click()
+    dialog._scale.setValue(4)
+    dialog.accept()
+    assert [one.params["path"] for one in made.librarian.open("metadata")] == ["/images/1.png", "/images/4.png"]
+    with qtbot.waitSignal(made.gallery.upscaling.second_pass) as told:
+        made.librarian.answer("read", method="metadata")
+    assert told.args[:2] == ["read", "/images/1.png"] and told.args[3:] == ["starter-2x", 0.3]
+    assert "upscale" not in made.librarian.methods()
+
+
 def test_keys_copy_the_image_and_its_settings(shown, qtbot, tmp_path):
     made = shown(numbers(1))
     press(qtbot, made, Qt.Key.Key_C, CONTROL)
