@@ -212,8 +212,8 @@ class Sampling:
         help=translate(
             "Options",
             "denoising tiles: where an image is enlarged, by the hires fix or from an init image, denoise it in "
-            "overlapping tiles of this size, blended in each step; far larger images then fit the card, without "
-            "repeated subjects; auto plans the size",
+            "overlapping tiles of this size, blended in each step, so that far larger images fit the card; auto plans "
+            "the size; each tile has the whole prompt, so that a strength above 0.3 may repeat subjects",
         ),
         default="off",
         label=translate("Options", "Denoising tiles"),
