@@ -30,6 +30,8 @@ from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
+from mezzotint_app.windows.styles.save_style_dialog import SaveStyleDialog
+from mezzotint_app.windows.styles.styles_dialog import StylesDialog
 from mezzotint_app.windows.train.page import DATASET, TRAININGS, TrainPage
 from window_stage import Stage, use_folders
 
@@ -434,6 +436,32 @@ def _dialog(kind: type[QWidget], open_it: Callable[[Stage], object]) -> Callable
     return bring
 
 
+def _styles(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    create = stage.program.create
+    stage.wait("the styles", create.styles.all)
+    for style in create.styles.all()[8:10]:
+        create.styles.use(style, create.request(styled=False))
+    stage.window.dialogs.styles()
+    dialog = stage.opened(StylesDialog)
+    dialog.select("Watercolour")
+    return dialog
+
+
+def _create_styles(stage: Stage) -> QWidget:
+    _styles(stage)
+    stage.program.create.prompts.set_prompt(PROMPT)
+    return stage.page(CREATE)
+
+
+def _save_style(stage: Stage) -> QWidget:
+    stage.page(CREATE)
+    create = stage.program.create
+    create.chosen.change(steps=24, guidance_scale=4.5, sampler="euler", schedule=None)
+    stage.window.dialogs.save_style()
+    return stage.opened(SaveStyleDialog)
+
+
 SCENES = {
     "first-run": Scene(bring=_first_run, empty=True),
     "create-empty": Scene(bring=_empty_page(CREATE), empty=True),
@@ -443,6 +471,9 @@ SCENES = {
     "create-settings": Scene(bring=_create_settings),
     "create-speed": Scene(bring=_create_speed),
     "create-control": Scene(bring=_create_control, empty=True),
+    "create-styles": Scene(bring=_create_styles, empty=True),
+    "styles": Scene(bring=_styles, empty=True),
+    "save-style": Scene(bring=_save_style, empty=True),
     "edit": Scene(bring=_edit),
     "gallery": Scene(bring=_gallery, kept="light"),
     "models": Scene(bring=_models, kept="light"),

@@ -101,6 +101,7 @@ class Program(QObject):
         self.engine.start()
         self.library.refresh()
         self.gallery.begin()
+        self.create.styles.refresh()
         self.create.restore()
         self.batches.refresh_all()
         self.train.runs.refresh()
@@ -280,6 +281,7 @@ class Program(QObject):
             self._librarian_was_lost = False
             self.library.refresh()
             self.gallery.begin()
+            self.create.styles.refresh()
             self.batches.refresh_all()
             self.train.refresh()
             self.queue.model.refresh()

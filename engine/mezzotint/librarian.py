@@ -12,6 +12,7 @@ from mezzotint.batch.methods import batch_methods
 from mezzotint.jobs.training.methods import training_methods
 from mezzotint.library.image_methods import LibraryServices, image_methods
 from mezzotint.library.model_methods import model_methods
+from mezzotint.library.styles.methods import style_methods
 from mezzotint.rpc.connection import Connection
 from mezzotint.rpc.process import (
     GRACE,
@@ -44,6 +45,7 @@ class Librarian:
         return {
             **image_methods(self._desk),
             **model_methods(self._catalog, self._folders),
+            **style_methods(),
             **batch_methods(self._catalog),
             **training_methods(self._catalog),
         }

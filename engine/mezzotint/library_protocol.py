@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mezzotint.memory_protocol import PhaseMemory, Quantization
-from mezzotint.request_protocol import Dtype, Output
+from mezzotint.request_protocol import Dtype, GenerateRequest, Output
 
 DroppedKind = Literal["image", "model", "lora", "model_folder", "image_folder", "job", "unknown"]
 Layout = Literal["rgb", "rgba"]
@@ -241,6 +241,65 @@ class Verified:
     problems: tuple[str, ...]
     checked_against: Literal["checksums", "structure"]  # published checksums, or the files' own headers
     sums: dict[str, str] = field(default_factory=dict)  # sha256 by file
+
+
+# ---- styles
+
+MOST_STYLE_TEXT = 8192  # characters
+MOST_STYLE_NAME = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """A named set of options; those that a request sets itself come first."""
+
+    name: str
+    prompt: str = ""  # {prompt} stands for the request's; without it, added to that
+    negative: str = ""  # likewise
+    settings: dict[str, object] = field(default_factory=dict)  # other options, as in a job file
+    own: bool = True  # False: bundled
+    picture: str | None = None  # an image file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Styles:
+    """All styles, the user's first, and why files could not be read."""
+
+    styles: tuple[Style, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveStyle:
+    """Request to save a style, with a small copy of its picture."""
+
+    style: Style
+    replaces: bool = False  # False: an existing style of that name is an error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StyleName:
+    """Request about one style."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyStyle:
+    """Request to apply everything but the texts of a style to a request, of which it replaces what it sets."""
+
+    request: GenerateRequest
+    style: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StylesImported:
+    """What an import did."""
+
+    added: tuple[str, ...]  # names
+    renamed: dict[str, str] = field(default_factory=dict)  # taken names, and the ones used instead
+    unchanged: int = 0  # styles that were there already
+    empty: int = 0  # entries without any text, which are headings
 
 
 # ---- upscaling

@@ -20,12 +20,19 @@ from mezzotint.request_protocol import (
     Transition,
 )
 from mezzotint.sampling_protocol import Sampling
-from mezzotint.values.basic import Integer, Listed, ModelName, Number, Path, Text
+from mezzotint.values.basic import Integer, Listed, ModelName, Number, Path, StyleName, Text
 from mezzotint.values.sizes import SIDES, MarginSizes, PixelSize
 
 # Options that are not fields of a request.
 _MORE = (
     Option(name="prompt", takes=Text(MAX_PROMPT), group="image", in_jobs=False, help="what the image shows"),
+    Option(
+        name="style",
+        takes=Listed(StyleName()),
+        group="image",
+        help="a named set of options, as `mezzotint styles list` shows them; options given here come first (may be "
+        "repeated)",
+    ),
     Option(
         name="model",
         takes=ModelName(),
@@ -148,6 +155,10 @@ class Options:
         """The set values of a dataclass that declares options, by field."""
         options = declared(cls)
         return {name: self._values[one.field] for name, one in options.items() if one.field in self._values}
+
+    def each_value(self) -> Iterator[tuple[str, Any]]:
+        """The set values by Python name."""
+        return ((one.field, value) for one, value in self.each())
 
     def each(self) -> Iterator[tuple[Option, Any]]:
         """The set options and values, in the order of the options."""

@@ -283,6 +283,7 @@ class GenerateRequest:
     """Everything that determines an image."""
 
     prompt: str
+    styles: tuple[str, ...] = ()  # names of the styles that the prompts and options already include
     negative_prompt: str = option(
         "", "negative", Text(MAX_PROMPT), group="image", help="negative prompt", default="none"
     )

@@ -32,6 +32,12 @@ from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
 NAMES = (
     *(
         "models",
+        "styles",
+        "style_of",
+        "save_style",
+        "remove_style",
+        "import_styles",
+        "apply_style",
         "notices",
         "inspect",
         "part_files",

@@ -154,7 +154,7 @@ class HasRequest:
         stage = Stage(model=ModelRef(id="starter-dit"), width=64, height=48)
         self.wanted = GenerateRequest(prompt="a red house", cascade=Cascade(stages=(stage,)))
 
-    def request(self):
+    def request(self, *, styled=True):
         return self.wanted
 
 

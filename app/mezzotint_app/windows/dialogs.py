@@ -1,16 +1,19 @@
 """Opens the dialogs; each exists only once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
+from mezzotint.library_protocol import Style
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
 from mezzotint_app.viewmodel.create.state import with_lora
 from mezzotint_app.viewmodel.dropped.differences import DifferencesModel, What
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images
+from mezzotint_app.viewmodel.dropped.settings_text import request_of
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
 from mezzotint_app.viewmodel.models.get_model import GetModel
@@ -25,6 +28,8 @@ from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
 from mezzotint_app.windows.settings_dialog import SettingsDialog
 from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
+from mezzotint_app.windows.styles.save_style_dialog import SaveStyleDialog
+from mezzotint_app.windows.styles.styles_dialog import StylesDialog
 
 
 class Dialogs(QObject):
@@ -87,6 +92,32 @@ class Dialogs(QObject):
         dialog.fileSelected.connect(lambda path: program.batch.save_request(program.create.request(), path))
         self._show("save-job", lambda: dialog, replace=True)
 
+    def styles(self) -> None:
+        """Show all styles."""
+        self._show("styles", self._make_styles)
+
+    def save_style(self) -> None:
+        """Save the settings of the Create page as a style, with its latest image as picture."""
+        create = self._program.create
+        made = create.preview.results()
+        picture = made[0].path if made else None
+        create.styles.draft(create.request(styled=False), lambda draft: self._save_style(draft, picture))
+
+    def save_style_of_image(self, path: str) -> None:
+        """Save the settings of an image as a style, with it as picture."""
+        styles = self._program.create.styles
+
+        def read(metadata: ImageMetadata) -> None:
+            styles.draft(request_of(metadata), lambda draft: self._save_style(draft, path))
+
+        self._program.librarian.ask(
+            "metadata",
+            {"path": path},
+            answer=ImageMetadata,
+            then=read,
+            failed=lambda failure: styles.message.emit(failure.message),
+        )
+
     def places(self) -> None:
         """Show the model folders."""
         self._show("places", lambda: ModelFoldersDialog(self._program.library, self._window))
@@ -139,6 +170,21 @@ class Dialogs(QObject):
             self._stop(then)
 
     # ---- creation
+
+    def _make_styles(self) -> StylesDialog:
+        dialog = StylesDialog(self._program.create, self._program.thumbnails, self._window)
+        dialog.save_asked.connect(self.save_style)
+        return dialog
+
+    def _save_style(self, draft: Style, picture: str | None) -> None:
+        styles = self._program.create.styles
+
+        def save(style: Style, replaces: bool, failed: Callable[[str], None]) -> None:
+            styles.save(style, replaces=replaces, failed=failed)
+
+        dialog = SaveStyleDialog(replace(draft, picture=picture), save, self._window)
+        styles.saved.connect(dialog.close_saved)
+        self._show("save-style", lambda: dialog, replace=True)
 
     def _make_log(self) -> LogDialog:
         engine, state = self._program.engine, self._program.engine_state

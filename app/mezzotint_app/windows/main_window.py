@@ -174,6 +174,7 @@ class MainWindow(QMainWindow):
         self.create_page.message.connect(self.line.show_message)
         self.create_page.copied.connect(self.line.show_message)
         self.create_page.save_wanted.connect(dialogs.save_as_job)
+        self.create_page.styles_wanted.connect(dialogs.styles)
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
         self.create_page.show_settings_of.connect(dialogs.settings_of_image)
         self.queue_page.edit_again.connect(self._edit_again)
@@ -183,6 +184,7 @@ class MainWindow(QMainWindow):
         self.gallery_page.show_settings_of.connect(dialogs.settings_of_image)
         self.gallery_page.use_as_input.connect(self._use_image)
         self.gallery_page.edit_image.connect(self._edit_image)
+        self.gallery_page.style_asked.connect(dialogs.save_style_of_image)
         self.gallery_page.open_full_screen.connect(dialogs.view)
         self.gallery_page.compare.connect(dialogs.compare)
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
@@ -211,6 +213,8 @@ class MainWindow(QMainWindow):
         program = self.program
         program.message.connect(self.show_notice)
         program.library.message.connect(self._models_told)
+        program.create.styles.message.connect(self.line.show_message)
+        program.create.styles.saved.connect(lambda name: self.line.show_message(self._saved_style().format(name=name)))
         program.library.found.connect(lambda found: self.line.show_message(found_words(found)))
         program.resolved.connect(self.remove_notice)
         program.images.message.connect(self.show_notice)
@@ -226,6 +230,9 @@ class MainWindow(QMainWindow):
         self._settling.setSingleShot(True)
         self._settling.setInterval(_SETTLED)
         self._settling.timeout.connect(self._keep_place)
+
+    def _saved_style(self) -> str:
+        return self.tr("Style {name} saved")
 
     def _open_folder(self, path: str) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(path))

@@ -18,7 +18,8 @@ from mezzotint.batch_protocol import (
 from mezzotint.codec import to_json
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams
-from mezzotint.protocol import IsCancelled, OnEvent
+from mezzotint.library_protocol import ApplyStyle
+from mezzotint.protocol import GenerateRequest, IsCancelled, OnEvent
 from mezzotint.rpc.server import Method
 from mezzotint.trouble import shown
 
@@ -40,6 +41,7 @@ def batch_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
         "batch_look": Method(params=BatchLook, run=of.look, job=True),
         "batch_status": Method(params=BatchFolder, run=of.status, lane="waiting"),
         "batch_tasks": Method(params=BatchTasks, run=of.tasks, lane="waiting"),
+        "apply_style": Method(params=ApplyStyle, run=of.apply_style),
     }
 
 
@@ -47,6 +49,11 @@ class _BatchMethods:
     def __init__(self, make_catalog: MakeCatalog) -> None:
         self._make_catalog = make_catalog
         self._manifests: ManifestCache | None = None
+
+    def apply_style(self, asked: ApplyStyle, _on_event: OnEvent, _cancelled: IsCancelled) -> GenerateRequest:
+        from mezzotint.batch.job.styled import restyled
+
+        return restyled(asked.request, asked.style)
 
     def read(self, asked: PathParams, _on_event: OnEvent, _cancelled: IsCancelled) -> BatchJob:
         from mezzotint.batch.job.reading import read_job

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint.batch.job.from_metadata import request_from_metadata
 from mezzotint.batch.job.settings import request_of
+from mezzotint.batch.job.styled import styled_request
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, options_of
@@ -56,7 +57,7 @@ def build_request(
 ) -> GenerateRequest:
     """Build the request from the options, on top of the metadata of the `--from` image if there is one."""
     if arguments.from_image is None:
-        return request_of(options)
+        return styled_request(options)
     metadata = context.read_metadata(arguments.from_image)
 
     def is_model(name: str) -> bool:
@@ -70,7 +71,7 @@ def build_request(
     base = request_from_metadata(metadata, str(arguments.from_image), is_model, context.terminal.message)
     if metadata.request is None and options.init is not None and options.strength is None:
         base = _with_strength(base, metadata.strength)
-    return request_of(options, base)
+    return styled_request(options, base)
 
 
 def _with_strength(base: GenerateRequest, strength: float | None) -> GenerateRequest:

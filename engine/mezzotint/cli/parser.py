@@ -19,6 +19,7 @@ COMMANDS = {
     "upscale": "images.upscale",
     "models": "models.models",
     "lora": "lora.lora",
+    "styles": "styles.styles",
     "inspect": "images.inspect",
     "plan": "plan",
     "quantize": "quantize",

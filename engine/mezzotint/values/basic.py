@@ -221,6 +221,14 @@ class ModelName(Path):
 
 
 @dataclass(frozen=True, slots=True)
+class StyleName(Text):
+    """The name of a style."""
+
+    most: int = 100
+    metavar: str = "NAME"
+
+
+@dataclass(frozen=True, slots=True)
 class WordOrFile(Path):
     """One of several words, or a file; a file with such a name needs its folder, as in ./auto."""
 

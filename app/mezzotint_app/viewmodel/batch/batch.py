@@ -39,8 +39,8 @@ _TABLES = (".csv", ".tsv", ".jsonl")
 class HasRequest(Protocol):
     """The source of the settings for one image, as implemented by `CreateModel`."""
 
-    def request(self) -> GenerateRequest:
-        """Return the current settings as a request."""
+    def request(self, *, styled: bool = True) -> GenerateRequest:
+        """Return the current settings as a request; `styled`: with the texts of the styles in use."""
         ...
 
 
@@ -131,9 +131,10 @@ class BatchModel(QObject):
 
     def take_settings(self) -> None:
         """Copy the settings from the Create page, and its prompt if none has been entered here."""
-        request = self._create.request()
+        request = self._create.request(styled=False)
         copied = settings_of_request(request)
-        fields: dict[str, Any] = {"settings": copied.settings}
+        styles: dict[str, Any] = {"style": list(request.styles)} if request.styles else {}
+        fields: dict[str, Any] = {"settings": copied.settings | styles}
         if not self.form().prompts.strip():
             fields["prompts"] = " ".join(request.prompt.splitlines())
         self.change(**fields)

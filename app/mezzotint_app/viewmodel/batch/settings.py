@@ -72,6 +72,8 @@ def words_of(settings: Mapping[str, Any], strength: float | None = None) -> str:
         if settings.get(name) is not None:
             value = shown_name(str(settings[name])) if name == "sampler" else _shown(settings[name])
             parts.append(words.format(value=value))
+    if settings.get("style"):
+        parts.append(", ".join(map(str, settings["style"])))
     if settings.get("lora"):
         parts.append(SettingsCounts.tr("LoRAs: %n", "", len(settings["lora"])))
     if strength is not None:

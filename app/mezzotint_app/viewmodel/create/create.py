@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.store import enlarging_request, expand, title_of
+from mezzotint.library_protocol import Style
 from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest
 from mezzotint.request_protocol import HIRES_SCALE, REFINE_SCALE
 from mezzotint_app.background import Executor
@@ -26,6 +27,7 @@ from mezzotint_app.viewmodel.create.reading import ReadSettings, read_metadata, 
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import RequestHistory, SeedChoice
 from mezzotint_app.viewmodel.create.state import CreateState, with_lora
+from mezzotint_app.viewmodel.create.styles import StyleChoices
 from mezzotint_app.viewmodel.dropped.folder_of_images import MOST_IMAGES, Images, batch_of
 from mezzotint_app.viewmodel.models.choices import ModelChoices
 from mezzotint_app.viewmodel.models.settings import ModelSettings
@@ -70,6 +72,7 @@ class CreateModel(QObject):
         self.references = ReferencesModel(librarian, pool, self)
         self.chosen = ModelSettings(state, self.models, self)
         self.prompts = Prompts(librarian, settings, state, pool, self)
+        self.styles = StyleChoices(librarian, state, self)
         self._request_history = RequestHistory(runner, self)  # must receive the end of a task before the page does
         self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
         self.seed = SeedChoice(state, self._last_seed, self)
@@ -93,6 +96,7 @@ class CreateModel(QObject):
         queue.opened.connect(lambda _notice: self._ask_time(force=True))
         self.prompts.refused.connect(self.noticed)
         self.models.failed.connect(self.noticed)
+        self.styles.applied.connect(self._apply_style)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
         images.size_wanted.connect(self.chosen.take_image_size)
         self._update()
@@ -134,16 +138,19 @@ class CreateModel(QObject):
 
     # ---- request
 
-    def request(self) -> GenerateRequest:
-        """Return the current settings as a request, with prompt alternatives not yet expanded."""
+    def request(self, *, styled: bool = True) -> GenerateRequest:
+        """Return the current settings as a request, with prompt alternatives not yet expanded.
+
+        `styled`: with the texts of the styles in use, otherwise only with their names.
+        """
         settings = self.chosen.settings()
         if self.images.decides_size():
             settings = replace(settings, width=None, height=None)
         words = self.prompts
         form = Form(
             model=self.chosen.model(),
-            prompt=words.prompt(),
-            negative_prompt=words.negative_prompt(),
+            prompt=words.styled_prompt() if styled else words.prompt(),
+            negative_prompt=words.styled_negative_prompt() if styled else words.negative_prompt(),
             settings=settings,
             seed=self.seed.value(),
             images=self._inputs(),
@@ -152,7 +159,7 @@ class CreateModel(QObject):
             window=self._window.value(),
             output=self._output(),
         )
-        return request_of(form)
+        return replace(request_of(form), styles=tuple(one.name for one in self.styles.in_use()))
 
     def problems(self, *, of_batch: bool = False) -> dict[str, str]:
         """Return the problems by field; empty if Generate can be pressed. A batch supplies its own images."""
@@ -177,7 +184,7 @@ class CreateModel(QObject):
                 image_problem="" if of_batch else self.images.problem(),
                 references=len(self.references.items()),
                 reference_problem=self.references.problem(),
-                alternatives_problem=found.problem if found.prompt == self.prompts.prompt() else None,
+                alternatives_problem=found.problem if found.prompt == self.prompts.styled_prompt() else None,
             )
         )
 
@@ -340,9 +347,19 @@ class CreateModel(QObject):
             self.references.apply(request)
         self._notify_left_out(self.tr("Not copied: {names}."), tuple(left_out))
 
+    def _apply_style(self, request: GenerateRequest, style: Style) -> None:
+        """Fill in what a style sets, but neither prompts nor images."""
+        reading = read_request(request)
+        if "model" in style.settings and reading.model is not None:
+            self.chosen.set_model(reading.model)
+        self.chosen.replace(replace(reading.settings, aspect_locked=self.chosen.settings().aspect_locked))
+        if "seed" in style.settings and reading.seed is not None:
+            self.seed.set(reading.seed)
+
     def _apply_words(self, reading: ReadSettings) -> bool:
         if reading.prompt is None:
             return True
+        self._state.change(styles=())  # the prompts of images include their texts
         negative = self.prompts.set_negative_prompt(reading.negative_prompt)
         return self.prompts.set_prompt(reading.prompt) and negative
 

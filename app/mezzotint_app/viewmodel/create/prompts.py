@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal
 
+from mezzotint.values.style_text import with_styles
 from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings
@@ -45,6 +46,16 @@ class Prompts(QObject):
     def negative_prompt(self) -> str:
         """Return the negative prompt."""
         return self._state.value().negative_prompt
+
+    def styled_prompt(self) -> str:
+        """Return the prompt with the texts of the styles in use."""
+        state = self._state.value()
+        return with_styles(state.prompt, (one.prompt for one in state.styles if one.prompt))
+
+    def styled_negative_prompt(self) -> str:
+        """Return the negative prompt with the texts of the styles in use."""
+        state = self._state.value()
+        return with_styles(state.negative_prompt, (one.negative for one in state.styles if one.negative))
 
     def set_prompt(self, text: str) -> bool:
         """Set the prompt; returns False if it is too long."""
@@ -113,14 +124,14 @@ class Prompts(QObject):
         return True
 
     def _update(self) -> None:
-        self.alternatives.set(self.prompt())
+        self.alternatives.set(self.styled_prompt())
         self._count()
 
     def _count(self) -> None:
         found = self.alternatives.found()
-        prompt = self.prompt()
+        prompt = self.styled_prompt() if self.prompt() else ""
         self.tokens.set(self._model, found.longest if found.prompt == prompt else prompt)
-        self.negative_tokens.set(self._model, self.negative_prompt())
+        self.negative_tokens.set(self._model, self.styled_negative_prompt())
 
 
 def whole_characters(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from mezzotint.library_protocol import Style
 from mezzotint.option import declared
 from mezzotint.protocol import (
     CudaGraphs,
@@ -95,6 +96,7 @@ class CreateState:
     model: str = ""  # empty: the default model
     prompt: str = ""
     negative_prompt: str = ""
+    styles: tuple[Style, ...] = ()  # whose texts surround the prompts
     seed: int | None = None  # displayed; None: none used yet
     seed_fixed: bool = False  # False: random for each Generate
     count: int | None = None  # images, for all models; None: as in `per_model`, from an older version

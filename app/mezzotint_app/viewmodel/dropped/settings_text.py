@@ -53,11 +53,16 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
         (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
         (translate("SettingsText", "CFG scale"), metadata.guidance_scale),
         (translate("SettingsText", "Strength"), metadata.strength),
+        (translate("SettingsText", "Styles"), _styles(metadata)),
         *(later_stages(metadata.request) if metadata.request is not None else []),
         (translate("SettingsText", "Made with"), program_name(metadata.program)),
     ]
     shown = [(name, value) for name, value in said if value is not None]
     return [(name, number_text(value) if isinstance(value, float) else str(value)) for name, value in shown]
+
+
+def _styles(metadata: ImageMetadata) -> str | None:
+    return ", ".join(metadata.request.styles) or None if metadata.request is not None else None
 
 
 def program_name(program: str) -> str | None:

@@ -29,6 +29,7 @@ class CreatePage(QWidget):
     open_full_screen = Signal(tuple, int)  # paths, and index of the one to show
     show_settings_of = Signal(str)
     save_wanted = Signal()  # save the current settings as a job file
+    styles_wanted = Signal()
     copied = Signal(str)  # a message about what was copied to the clipboard
 
     def __init__(
@@ -123,6 +124,7 @@ class CreatePage(QWidget):
         self.prompts.message.connect(self.message)
         self.sections.message.connect(self.message)
         self.prompts.generate_wanted.connect(self.generate)
+        self.prompts.styles.asked.connect(self.styles_wanted)
         self.footer.generate_wanted.connect(self.generate)
         self.footer.copy_wanted.connect(self.copy_command)
         self.footer.save_wanted.connect(self.save_wanted)

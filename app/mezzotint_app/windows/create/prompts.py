@@ -8,6 +8,7 @@ from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.create.style_bar import StyleBar
 
 
 class TokenLine(QWidget):
@@ -71,6 +72,7 @@ class CreatePrompts(QWidget):
         self._field = Field(self.tr("Prompt"), self.prompt)
         self._negative_field = Field(self.tr("Negative prompt"), self.negative)
         self._alternatives = plain_label(role="muted", wrap=True)
+        self.styles = StyleBar(model)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
@@ -79,12 +81,14 @@ class CreatePrompts(QWidget):
         layout.addSpacing(8)
         for widget in (self._negative_field, self._lines[1]):
             layout.addWidget(widget)
+        layout.addWidget(self.styles)
         self._connect()
         self.show_model()
 
     def show_model(self) -> None:
         """Show the prompts and what is known about them."""
         words = self._words
+        self.styles.show_model()
         self.prompt.show_text(words.prompt())
         self.negative.show_text(words.negative_prompt())
         count = words.alternatives.found().count

@@ -34,6 +34,7 @@ class GalleryPage(QWidget):
     show_settings_of = Signal(str)  # opens the dialog that compares an image's settings with the current ones
     use_as_input = Signal(str)
     edit_image = Signal(str)
+    style_asked = Signal(str)  # save its settings as a style
     open_full_screen = Signal(list, int)  # paths, and index of the one to show
     compare = Signal(str, str)
     create_asked = Signal()
@@ -104,6 +105,12 @@ class GalleryPage(QWidget):
             self.tr("Edit this image"),
             "Ctrl+Shift+E",
             self._with_current(lambda one: self.edit_image.emit(one.path)),
+        )
+        self.as_style = add(
+            "layers",
+            self.tr("Save as style…"),
+            "",
+            self._with_current(lambda one: self.style_asked.emit(one.path)),
         )
         self.upscale = add("upscale", self.tr("Upscale"), "Ctrl+Shift+U", self._upscale)
         self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
@@ -383,6 +390,7 @@ class GalleryPage(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.open, self.settings, self.as_input, self.edit, self.upscale, self.compare_two])
+        menu.addAction(self.as_style)
         menu.addSeparator()
         menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
         menu.addSeparator()

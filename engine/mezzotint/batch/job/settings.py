@@ -32,6 +32,7 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         base,
         **options.of(GenerateRequest),
         prompt=_said(options.prompt, base.prompt),
+        styles=options.style or (base.styles if options.prompt is None else ()),
         cascade=_cascade(options, base.cascade),
         images=images_of(options, base),
         inpaint=inpaint_of(options, base),

@@ -146,4 +146,4 @@ def _stated(request: GenerateRequest) -> Options | None:
         stated = request_of(read.replace(prompt=request.prompt))
     except UsageError:
         return None
-    return options if stated == replace(request, output=Output(), previews=False) else None
+    return options if stated == replace(request, output=Output(), previews=False, styles=()) else None

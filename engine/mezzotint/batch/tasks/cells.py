@@ -12,6 +12,7 @@ from mezzotint.batch.job.absolute_paths import with_absolute_paths
 from mezzotint.batch.job.job import JobFile, MatrixValue
 from mezzotint.batch.job.pruned import pruned
 from mezzotint.batch.job.settings import request_of
+from mezzotint.batch.job.styled import styled
 from mezzotint.options import SETTINGS, Options
 from mezzotint.protocol import GenerateRequest, ImageInput, Output
 
@@ -34,6 +35,7 @@ class RequestTemplate:
     digest: str  # sha256 of everything in it that affects the image, with paths as written
     seed: int | None
     count: int
+    style_texts: tuple[str, ...] = ()  # to be put around each prompt
 
 
 def cells_of(matrix: tuple[tuple[str, tuple[MatrixValue, ...]], ...]) -> tuple[Cell, ...]:
@@ -87,12 +89,14 @@ class RequestTemplates:
         )
 
     def _make(self, options: Options, base_request: GenerateRequest | None) -> RequestTemplate:
+        options, style_texts = styled(options, base_request)
         request = replace(request_of(options, base_request), output=Output())
         return RequestTemplate(
             request=_with_own_images(request, with_absolute_paths(request, self._base)),
             digest=digest_of(request),
             seed=request.seed,
             count=request.count,
+            style_texts=style_texts,
         )
 
 
@@ -117,6 +121,7 @@ def digest_of(request: GenerateRequest) -> str:
         compile=False,
         cuda_graphs="auto",
         strict=False,
+        styles=(),
         output=Output(),
     )
     return hashlib.sha256(json.dumps(pruned(plain), sort_keys=True).encode()).hexdigest()

@@ -24,6 +24,7 @@ from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.images.naming import from_home, refuse_odd_characters
 from mezzotint.protocol import GenerateRequest, Output
 from mezzotint.request_protocol import MAX_SEED
+from mezzotint.values.style_text import with_styles
 
 MOST_ROWS_PER_IMAGE = 10_000
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
@@ -175,6 +176,7 @@ class _Maker:
                 cell=cell.label,
                 fields=row.fields,
             )
+            request = replace(request, prompt=with_styles(request.prompt, template.style_texts))
             task = self._task(material, request, template, by, images)
             if task is not None:
                 yield task

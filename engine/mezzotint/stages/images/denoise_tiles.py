@@ -38,9 +38,14 @@ def predict_in_tiles(
     Raises Cancelled between two tiles.
     """
     tensors, width = conditioning.tensors, sample.shape[-1]
-    names = [*(_MASKED if _MASKED[0] in tensors else ()), *(control.tensor for control in conditioning.controls)]
+    names = [*(_MASKED if _MASKED[0] in tensors else ()), *_images(conditioning)]
     parts = {name: tensors[name].shape[-1] // width for name in names}
     return _in_tiles(family, model, sample, timestep, conditioning, tile=tile, parts=parts, cancelled=cancelled)
+
+
+def _images(conditioning: Conditioning) -> list[str]:
+    """The names of control images; what image prompts have become is no image."""
+    return [control.tensor for control in conditioning.controls if control.is_asked_each_step]
 
 
 def refine_in_tiles(

@@ -1,0 +1,1 @@
+"""Styles: named sets of options, in files of their own."""
