@@ -32,7 +32,9 @@ from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState
 from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.viewmodel.gallery.parts import Gallery
+from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.models.models import ModelLibrary
+from mezzotint_app.viewmodel.models.picture_maker import PictureMaker
 from mezzotint_app.viewmodel.pixels import PixelLoader
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.full_disk_redirect import FullDiskRedirect
@@ -161,6 +163,7 @@ class Program(QObject):
         self.pixels = PixelLoader(self.librarian, self.pool, self)
         self.images = ImageInputModel(self.librarian, self.pool, self)
         self.library = ModelLibrary(self.librarian, self.engine, self, settings=self.settings.value)
+        self.cards = ModelCards(self.librarian, self)
         self.dropped = DropHandler(self.librarian, self.pool, self)
         self.create = CreateModel(
             self.engine,
@@ -175,6 +178,7 @@ class Program(QObject):
             life=self.engine,
         )
         self.create.preview.count_as(self.queue.running)
+        self.picture_maker = PictureMaker(self.access, self.runner, self.cards, self.create, self.settings, self)
         self.gallery = Gallery(
             self.librarian,
             self.files,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from mezzotint.batch.methods import batch_methods
 from mezzotint.jobs.training.methods import training_methods
+from mezzotint.library.cards.methods import card_methods
 from mezzotint.library.image_methods import LibraryServices, image_methods
 from mezzotint.library.model_methods import model_methods
 from mezzotint.library.styles.methods import style_methods
@@ -45,6 +46,7 @@ class Librarian:
         return {
             **image_methods(self._desk),
             **model_methods(self._catalog, self._folders),
+            **card_methods(self._catalog),
             **style_methods(),
             **batch_methods(self._catalog),
             **training_methods(self._catalog),

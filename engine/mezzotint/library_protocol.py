@@ -243,6 +243,48 @@ class Verified:
     sums: dict[str, str] = field(default_factory=dict)  # sha256 by file
 
 
+# ---- cards
+
+MOST_CARD_WORDS = 100  # tags, or trigger words
+MOST_CARD_TEXT = 4000  # characters of a description or note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCard:
+    """What is known of a model or LoRA file; all of it is text for people."""
+
+    path: str
+    name: str  # of the file, without suffix
+    bytes: int = 0
+    title: str = ""  # by its maker
+    base: str = ""  # the kind of model that it is, or that a LoRA is for
+    tags: tuple[str, ...] = ()
+    trigger_words: tuple[str, ...] = ()  # each may be several words
+    weight: float | None = None  # recommended for a LoRA
+    description: str = ""
+    notes: str = ""  # the user's
+    picture: str | None = None  # an image file
+    problem: str = ""  # why a LoRA cannot be used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveCard:
+    """Request to store what the user says of a file; tags and trigger words replace those found."""
+
+    path: str
+    tags: tuple[str, ...]
+    trigger_words: tuple[str, ...]
+    notes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardPicture:
+    """Request to use a small copy of an image as a file's picture; None: that of its maker."""
+
+    path: str
+    picture: str | None
+
+
 # ---- styles
 
 MOST_STYLE_TEXT = 8192  # characters

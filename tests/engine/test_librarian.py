@@ -32,6 +32,10 @@ from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
 NAMES = (
     *(
         "models",
+        "loras",
+        "cards",
+        "save_card",
+        "card_picture",
         "styles",
         "style_of",
         "save_style",
@@ -108,7 +112,7 @@ def client():
 def test_the_table_holds_every_method_of_the_contract(client):
     assert set(NAMES) == set(client.librarian.methods())
     jobs = {name for name, method in client.librarian.methods().items() if method.job}
-    assert jobs == {"gallery.scan", "get", "quantize", "upscale", "verify", "batch_look"}
+    assert jobs == {"gallery.scan", "get", "quantize", "upscale", "verify", "batch_look", "loras"}
 
 
 def test_images_from_the_scan_to_the_stars(client, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from mezzotint.library_protocol import Style
+from mezzotint.library_protocol import ModelCard, Style
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
 from mezzotint_app.viewmodel.create.state import with_lora
@@ -23,6 +23,8 @@ from mezzotint_app.windows.dropped_questions import DroppedQuestions
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.log_dialog import LogDialog
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
+from mezzotint_app.windows.models.lora_browser import LoraBrowser
+from mezzotint_app.windows.models.lora_dialog import LoraDialog
 from mezzotint_app.windows.models.model_folders_dialog import ModelFoldersDialog
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
@@ -39,6 +41,7 @@ class Dialogs(QObject):
     """
 
     applied = Signal()  # an image's settings were applied to the Create page
+    lora_chosen = Signal(object)  # ModelCard
     batch_wanted = Signal()  # something was loaded into the Batch page
 
     def __init__(self, program: Program, window: QWidget) -> None:
@@ -118,6 +121,14 @@ class Dialogs(QObject):
             failed=lambda failure: styles.message.emit(failure.message),
         )
 
+    def loras(self) -> None:
+        """Show the LoRAs beside the window."""
+        self._show("loras", self._make_loras)
+
+    def make_picture(self, card: ModelCard, model: str) -> None:
+        """Generate the picture of a model, or of a LoRA if no model is named."""
+        self._program.picture_maker.make(card, model or None)
+
     def places(self) -> None:
         """Show the model folders."""
         self._show("places", lambda: ModelFoldersDialog(self._program.library, self._window))
@@ -170,6 +181,14 @@ class Dialogs(QObject):
             self._stop(then)
 
     # ---- creation
+
+    def _make_loras(self) -> LoraDialog:
+        program = self._program
+        browser = LoraBrowser(program.cards, program.thumbnails, "loras-dialog")
+        browser.use_asked.connect(self.lora_chosen)
+        browser.picture_asked.connect(lambda card: self.make_picture(card, ""))
+        program.cards.refresh_loras()
+        return LoraDialog(browser, self._window)
 
     def _make_styles(self) -> StylesDialog:
         dialog = StylesDialog(self._program.create, self._program.thumbnails, self._window)

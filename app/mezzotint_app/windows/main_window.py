@@ -15,6 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from mezzotint.library_protocol import ModelCard
 from mezzotint.protocol import GenerateRequest
 from mezzotint.training_protocol import TrainingRunInfo
 from mezzotint_app.program import Program
@@ -113,7 +114,7 @@ class MainWindow(QMainWindow):
         self.create_page.footer.put_over_generate(PausedNotice(program.queue))
         self.queue_page = QueuePage(program.queue)
         self.gallery_page = GalleryPage(program.gallery)
-        self.models_page = ModelsPage(program.library)
+        self.models_page = ModelsPage(program.library, program.cards, program.thumbnails)
         self.batch_page = BatchPage(program.batch)
         self.train_page = TrainPage(program.train)
         self.first_run = FirstRun()
@@ -194,6 +195,10 @@ class MainWindow(QMainWindow):
         self.models_page.quantize_asked.connect(dialogs.quantize)
         self.models_page.places_asked.connect(dialogs.places)
         self.models_page.reveal_asked.connect(self.program.gallery.reveal.show)
+        self.models_page.lora_asked.connect(self._add_lora)
+        self.models_page.picture_asked.connect(lambda card, model: dialogs.make_picture(card, model))
+        self.create_page.sections.loras.browse_wanted.connect(dialogs.loras)
+        dialogs.lora_chosen.connect(self._add_lora)
         self.batch_page.message.connect(self._batch_told)
         self.batch_page.folder_asked.connect(self._open_folder)
         self.batch_page.log_asked.connect(dialogs.batch_log)
@@ -214,6 +219,7 @@ class MainWindow(QMainWindow):
         program.message.connect(self.show_notice)
         program.library.message.connect(self._models_told)
         program.create.styles.message.connect(self.line.show_message)
+        program.picture_maker.message.connect(self.line.show_message)
         program.create.styles.saved.connect(lambda name: self.line.show_message(self._saved_style().format(name=name)))
         program.library.found.connect(lambda found: self.line.show_message(found_words(found)))
         program.resolved.connect(self.remove_notice)
@@ -257,6 +263,11 @@ class MainWindow(QMainWindow):
 
     def _use_lora(self, path: str, info: TrainingRunInfo) -> None:
         self.program.create.use_lora(path, info.request.model.id, info.request.trigger)
+        self.show_page(CREATE)
+
+    def _add_lora(self, card: ModelCard) -> None:
+        self.program.create.add_lora(card.path, card.trigger_words, card.weight)
+        self.create_page.sections.reveal("loras")
         self.show_page(CREATE)
 
     def _use_image(self, path: str) -> None:

@@ -30,7 +30,8 @@ UPSCALERS = FileKind(
 def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
     """The files by their name without suffix; of several with one name the first."""
     named = (*((places.models,) if places.models is not None else ()), *places.named)
-    folders = dict.fromkeys(folder for path in named for folder in part_folders(path, kind.folders))
+    trained = () if places.models is None or kind is not LORAS else (places.models.parent / "loras",)
+    folders = dict.fromkeys((*(folder for path in named for folder in part_folders(path, kind.folders)), *trained))
     found: dict[str, Path] = {}
     for path in _files(tuple(folders), kind.suffixes):
         if len(found) == _MOST_FILES:

@@ -1,7 +1,7 @@
 """The Create page: its settings as a request, and queueing it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -309,6 +309,17 @@ class CreateModel(QObject):
         self.chosen.change(loras=with_lora(others, path))
         if trigger and trigger.lower() not in self.prompts.prompt().lower():
             self.prompts.set_prompt(", ".join(filter(None, (trigger, self.prompts.prompt()))))
+
+    def add_lora(self, path: str, words: Sequence[str] = (), weight: float | None = None) -> None:
+        """Add a LoRA to those in use, and its trigger words to the prompt, unless they are in it."""
+        loras = with_lora(self.chosen.settings().loras, path)
+        if weight is not None:
+            loras = tuple(replace(one, weight=weight) if one.path == path else one for one in loras)
+        self.chosen.change(loras=loras)
+        prompt = self.prompts.prompt()
+        missing = [one for one in words if one.lower() not in prompt.lower()]
+        if missing:
+            self.prompts.set_prompt(", ".join(filter(None, (prompt.rstrip(" ,"), *missing))))
 
     def apply_request(self, request: GenerateRequest) -> None:
         """Fill in the page from a request."""

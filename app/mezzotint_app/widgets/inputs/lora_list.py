@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
@@ -26,6 +27,7 @@ class LoraList(DropArea):
     """Emits `edited` with the LoRAs after each change by the user."""
 
     edited = Signal(tuple)
+    browse_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +40,15 @@ class LoraList(DropArea):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
-        self._layout.addWidget(self._add)
+        self.browse_button = QPushButton(icon("search"), self.tr("Browse…"))
+        self.browse_button.setAccessibleName(self.tr("Browse LoRAs"))
+        self.browse_button.setToolTip(self.tr("All LoRAs found, with pictures and trigger words"))
+        self.browse_button.clicked.connect(self.browse_wanted)
+        row = QHBoxLayout()
+        row.addWidget(self._add)
+        row.addWidget(self.browse_button)
+        row.addStretch(1)
+        self._layout.addLayout(row)
         self.dropped.connect(self.take)
 
     def show_loras(self, loras: Sequence[LoraChoice]) -> None:
@@ -122,7 +132,10 @@ class LoraRow(QFrame):
         self._name = ""
         self._weight = SliderSpin(
             self.tr("Weight"),
-            self.tr("Strength of the LoRA; negative values push away from what it was trained for"),
+            self.tr(
+                "Strength of the LoRA; negative values push away from what it was trained for. Ctrl and mouse wheel"
+                " over the row change it"
+            ),
             low=-_LARGEST,
             high=_LARGEST,
             bottom=-_USUAL,
@@ -154,6 +167,16 @@ class LoraRow(QFrame):
         self._remove.setAccessibleName(self.tr("Remove {name}").format(name=self._name))
         self._elide()
 
+    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802  Qt's name
+        """Change the weight, with Ctrl or while the row has the focus; otherwise the page scrolls."""
+        steps = event.angleDelta().y() / 120
+        held = event.modifiers() & Qt.KeyboardModifier.ControlModifier or self._has_focus()
+        if not held or not steps or not self._weight.isEnabled():
+            event.ignore()
+            return
+        event.accept()
+        self._weight.spin().setValue(self._weight.value() + steps * _STEP)
+
     def follow(self, by: int) -> None:
         """Give the focus to the button that moved a LoRA into this row."""
         (self._up if by < 0 else self._down).setFocus()
@@ -171,6 +194,10 @@ class LoraRow(QFrame):
     def resizeEvent(self, event: object) -> None:  # noqa: N802, ARG002
         """Elide the name to fit."""
         self._elide()
+
+    def _has_focus(self) -> bool:
+        focus = self.window().focusWidget()
+        return focus is not None and self.isAncestorOf(focus)
 
     def _build(self) -> None:
         head = QHBoxLayout()

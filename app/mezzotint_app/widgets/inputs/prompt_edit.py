@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 from mezzotint_app import theme
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight, groups
+from mezzotint_app.viewmodel.models.cards import LORA_FORMAT, dragged_lora
 
 _AROUND = 22  # pixels of frame and margins
 _LONG = 8_000  # characters above which a very long word takes long to wrap
@@ -32,6 +33,7 @@ class PromptEdit(QPlainTextEdit):
     generate_wanted = Signal(bool)  # whether at the front of the queue
     older_wanted = Signal()
     newer_wanted = Signal()
+    lora_dropped = Signal(str, tuple, object)  # path, trigger words, and weight or None
     weights_unread = Signal()  # a weight was to be changed although the model ignores weights
 
     def __init__(self, name: str, tip: str, *, lines: int, parent: QWidget | None = None) -> None:
@@ -142,6 +144,10 @@ class PromptEdit(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802
         """Paste as plain text, unless the prompt would become too long."""
+        lora = dragged_lora(source)
+        if lora is not None:
+            self.lora_dropped.emit(*lora)
+            return
         text = source.text()
         chosen = len(self.textCursor().selectedText())
         length = len(self.text()) - chosen + len(text)
@@ -153,8 +159,10 @@ class PromptEdit(QPlainTextEdit):
             self.ensureCursorVisible()
 
     def canInsertFromMimeData(self, source: QMimeData | None) -> bool:  # noqa: N802
-        """Accept only text, as images and files are for the page. `source` is None if the clipboard is empty."""
-        return source is not None and source.hasText() and not source.hasUrls()
+        """Accept text and LoRAs; images and files are for the page. `source` is None if the clipboard is empty."""
+        if source is None:
+            return False
+        return source.hasFormat(LORA_FORMAT) or (source.hasText() and not source.hasUrls())
 
     def _resized(self) -> None:
         if self.height() != self.sizeHint().height():

@@ -114,6 +114,7 @@ class CreatePrompts(QWidget):
             edit.generate_wanted.connect(self.generate_wanted)
             edit.refused.connect(self._refused)
             edit.weights_unread.connect(lambda line=line: line.show_hint(self._unread()))
+        self.prompt.lora_dropped.connect(self._model.add_lora)
         self.prompt.older_wanted.connect(self._words.older)
         self.prompt.newer_wanted.connect(self._words.newer)
         self._words.tokens.changed.connect(self.show_model)

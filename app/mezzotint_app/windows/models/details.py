@@ -7,8 +7,11 @@ from mezzotint.protocol import ModelInfo, ModelPart, Plan
 from mezzotint_app.amounts import bytes_text, number_text
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.models.models import ModelLibrary
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label, sentence
+from mezzotint_app.windows.models.card_panel import CardPanel
 from mezzotint_app.windows.models.part_files_form import PartFilesForm
 
 
@@ -18,8 +21,11 @@ class ModelDetails(QFrame):
     use_asked = Signal(str)
     quantize_asked = Signal(str)
     reveal_asked = Signal(str)  # a path
+    picture_asked = Signal(object, str)  # ModelCard, and model id
 
-    def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, library: ModelLibrary, cards: ModelCards, thumbnails: Thumbnails, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setProperty("role", "card")
         self.setMinimumWidth(300)
@@ -32,6 +38,8 @@ class ModelDetails(QFrame):
         self._text.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._text.setHorizontalSpacing(12)
         self.part_files = PartFilesForm(library)
+        self.card = CardPanel(cards, thumbnails, "model")
+        self.card.picture_asked.connect(lambda card: self._with_id(lambda model: self.picture_asked.emit(card, model)))
         self._build()
         library.details_changed.connect(self._changed)
         library.memory_plan_changed.connect(self._changed)
@@ -53,6 +61,8 @@ class ModelDetails(QFrame):
         if model is not None:
             self._fill(model)
         self.part_files.show_model(None if model is None else model.id)
+        self.card.show_path(None if model is None else model.path)
+        self.card.make_button.setEnabled(usable)
 
     # ---- setup
 
@@ -68,6 +78,8 @@ class ModelDetails(QFrame):
         inside.addSpacing(8)
         for button in self._buttons:
             inside.addWidget(button)
+        inside.addSpacing(8)
+        inside.addWidget(self.card)
         inside.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)

@@ -1,6 +1,6 @@
 """The Models page: the installed models, their memory needs on this machine, and actions."""
 
-from PySide6.QtCore import QModelIndex, QSize, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
@@ -11,16 +11,23 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSplitter,
     QTableView,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.models.cards import ModelCards
+from mezzotint_app.viewmodel.models.filter import ModelsFilter
 from mezzotint_app.viewmodel.models.models import ModelLibrary
-from mezzotint_app.viewmodel.models.table import ID_ROLE, NAME, SORT_ROLE, ModelsTable
+from mezzotint_app.viewmodel.models.table import ID_ROLE, NAME, ModelsTable
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.form_layout import tabbed
+from mezzotint_app.widgets.inputs.choice_box import ChoiceBox
 from mezzotint_app.widgets.job_line import JobLine
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.windows.models.details import ModelDetails
+from mezzotint_app.windows.models.lora_browser import LoraBrowser, choices_of
 
 _WIDTHS = (210, 105, 85, 80, 150, 110)  # initial column widths in pixels
 
@@ -33,20 +40,22 @@ class ModelsPage(QWidget):
     quantize_asked = Signal(str)
     places_asked = Signal()
     reveal_asked = Signal(str)  # a path
+    lora_asked = Signal(object)  # ModelCard: use this LoRA
+    picture_asked = Signal(object, str)  # ModelCard, and the id of its model; empty for a LoRA
 
-    def __init__(self, library: ModelLibrary, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, library: ModelLibrary, cards: ModelCards, thumbnails: Thumbnails, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._library = library
+        self._library, self._cards = library, cards
         self._table_model = ModelsTable(library, self)
-        self._sorted = QSortFilterProxyModel(self)
+        self._sorted = ModelsFilter(library, cards, thumbnails, self)
         self._sorted.setSourceModel(self._table_model)
-        self._sorted.setSortRole(SORT_ROLE)
-        self._sorted.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        self._sorted.setFilterKeyColumn(NAME)
+        self.loras = LoraBrowser(cards, thumbnails, "loras-page")
         self._lines: dict[int, JobLine] = {}
         self._jobs = QVBoxLayout()
         self._jobs.setSpacing(8)
-        self.details = ModelDetails(library)
+        self.details = ModelDetails(library, cards, thumbnails)
         self._notice = NoticeBar("warning", "warning", closable=True)
         self._noticed: tuple[str, ...] = ()
         self._looked_at: str | None = None  # the model shown in the details; reloading the list loses the current row
@@ -99,7 +108,52 @@ class ModelsPage(QWidget):
         split.setSizes([720, 320])
         split.setObjectName("models")
         split.setChildrenCollapsible(False)
-        below.addWidget(split, 1)
+        table = QWidget()
+        column = QVBoxLayout(table)
+        column.setContentsMargins(0, 8, 0, 0)
+        column.addLayout(self._filters())
+        column.addWidget(split, 1)
+        self.tabs = QTabWidget()
+        self.tabs.addTab(table, self.tr("Models"))
+        self.tabs.addTab(self.loras, self.tr("LoRAs"))
+        self.tabs.currentChanged.connect(self._show_tab)
+        below.addWidget(tabbed(self.tabs, self.tr("Models and LoRAs")), 1)
+
+    def _filters(self) -> QHBoxLayout:
+        self._filter = QLineEdit()
+        self._filter.setPlaceholderText(self.tr("Find models"))
+        self._filter.setAccessibleName(self.tr("Find models"))
+        self._filter.setToolTip(self.tr("Show models with this in their name, tags or trigger words"))
+        self._filter.setClearButtonEnabled(True)
+        self.family = ChoiceBox(self.tr("Family"), self.tr("Only models of this family"))
+        self.tag = ChoiceBox(self.tr("Tag"), self.tr("Only models with this tag"))
+        row = QHBoxLayout()
+        row.addWidget(self._filter, 2)
+        row.addWidget(self.family, 1)
+        row.addWidget(self.tag, 1)
+        self._show_choices()
+        return row
+
+    def _show_choices(self) -> None:
+        for box, every, named in (
+            (self.family, self.tr("All families"), self._sorted.families()),
+            (self.tag, self.tr("All tags"), self._sorted.tags()),
+        ):
+            value = box.value() if box.value() in named else ""
+            box.show_choices(choices_of(every, named), value)
+
+    def _show_only(self) -> None:
+        family, tag = str(self.family.value() or ""), str(self.tag.value() or "")
+        self._sorted.show_only(text=self._filter.text(), family=family, tag=tag)
+
+    def _show_tab(self, tab: int) -> None:
+        if tab == 1 and not self._cards.loras_known:
+            self._cards.refresh_loras()
+
+    def _rescan(self) -> None:
+        self._library.refresh()
+        if self._cards.loras_known:
+            self._cards.refresh_loras()
 
     def _bar(self) -> QFrame:
         bar = QFrame()
@@ -107,12 +161,7 @@ class ModelsPage(QWidget):
         row = QHBoxLayout(bar)
         row.setContentsMargins(16, 8, 16, 8)
         row.setSpacing(8)
-        self._filter = QLineEdit()
-        self._filter.setPlaceholderText(self.tr("Find models"))
-        self._filter.setAccessibleName(self.tr("Find models"))
-        self._filter.setToolTip(self.tr("Show models whose name contains this text"))
-        self._filter.setClearButtonEnabled(True)
-        row.addWidget(self._filter, 1)
+        row.addStretch(1)
         self.get_button = self._button(
             "download",
             self.tr("Download a model…"),
@@ -167,11 +216,18 @@ class ModelsPage(QWidget):
         return self._table
 
     def _connect(self) -> None:
-        self._filter.textChanged.connect(self._sorted.setFilterFixedString)
+        self._filter.textChanged.connect(lambda _text: self._show_only())
+        for box in (self.family, self.tag):
+            box.chosen.connect(lambda _value: self._show_only())
+        self._cards.changed.connect(lambda _path: self._show_choices())
+        self._cards.message.connect(self._show_message)
+        self.loras.use_asked.connect(self.lora_asked)
+        self.loras.picture_asked.connect(lambda card: self.picture_asked.emit(card, ""))
+        self.details.picture_asked.connect(self.picture_asked)
         self.get_button.clicked.connect(self.get_asked)
         self.add_button.clicked.connect(self.add_folder)
         self.places_button.clicked.connect(self.places_asked)
-        self.refresh_button.clicked.connect(self._library.refresh)
+        self.refresh_button.clicked.connect(self._rescan)
         self._table.selectionModel().currentRowChanged.connect(self._look_at)
         self._table.doubleClicked.connect(self._use)
         self._table.activated.connect(self._use)
@@ -190,6 +246,7 @@ class ModelsPage(QWidget):
         return self._notice.text()
 
     def _refreshed(self) -> None:
+        self._show_choices()
         messages = tuple(one for one in (self._library.unlisted, *self._library.notices) if one)
         if messages != self._noticed:  # only once, as the user may have closed the notice
             self._noticed = messages

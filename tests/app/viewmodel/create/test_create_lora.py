@@ -27,3 +27,12 @@ def test_another_epoch_replaces_the_first_and_leaves_other_loras(kit):
     for epoch in (1, 2):
         kit.create.use_lora(f"/loras/castle.training/epochs/castle-{epoch}.safetensors", "nobody", "")
     assert used(kit) == ["/loras/style.safetensors", "/loras/castle.training/epochs/castle-2.safetensors"]
+
+
+def test_one_from_the_library_brings_its_words_and_weight_once(kit):
+    kit.write("a castle, ")
+    for _ in range(2):
+        kit.create.add_lora("/loras/ink.safetensors", ("inkwash", "CASTLE"), 0.6)
+    assert kit.create.prompts.prompt() == "a castle, inkwash"
+    (lora,) = kit.create.chosen.settings().loras
+    assert (lora.path, lora.weight) == ("/loras/ink.safetensors", 0.6)

@@ -9,8 +9,10 @@ from PySide6.QtGui import QFont, QGuiApplication, QImage, QKeySequence, QShortcu
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from mezzotint.library_protocol import ModelCard
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
 from mezzotint_app.viewmodel.create.prompt_weights import STEP, changed_weight
+from mezzotint_app.viewmodel.models.cards import lora_data
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 
 TEXTS = st.text(st.sampled_from("ab (),:.1[]\\\n\u00a0\u00e9\U0001f600\U0001f3fd"), max_size=24)
@@ -193,3 +195,14 @@ def test_what_is_pasted_and_is_no_text_goes_to_the_window(qtbot, held, for_windo
 
 def test_an_empty_clipboard_is_no_words(edit):
     assert not edit.canInsertFromMimeData(None)
+
+
+def test_a_dragged_lora_is_passed_on_and_not_written(qtbot):
+    edit = PromptEdit("Prompt", "", lines=2)
+    qtbot.addWidget(edit)
+    dropped = []
+    edit.lora_dropped.connect(lambda *lora: dropped.append(lora))
+    data = lora_data(ModelCard(path="/l/ink.safetensors", name="ink", trigger_words=("inkwash",)))
+    assert edit.canInsertFromMimeData(data)
+    edit.insertFromMimeData(data)
+    assert (dropped, edit.text()) == ([("/l/ink.safetensors", ("inkwash",), None)], "")

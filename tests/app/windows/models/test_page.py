@@ -5,9 +5,11 @@ from fake_engine import model_info
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QTableView
 
-from mezzotint.library_protocol import GetRequest
+from mezzotint.library_protocol import GetRequest, ModelCard
 from mezzotint.protocol import Progress
+from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.models.table import ID_ROLE
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.job_line import JobLine
 from mezzotint_app.windows.models.page import ModelsPage
 
@@ -19,8 +21,8 @@ MODELS = (
 
 
 @pytest.fixture
-def page(qtbot, library):
-    made = ModelsPage(library)
+def page(qtbot, library, service, inline):
+    made = ModelsPage(library, ModelCards(service), Thumbnails(service, inline))
     qtbot.addWidget(made)
     made.show()
     return made
@@ -39,6 +41,32 @@ def test_a_model_can_be_found_by_its_name(page):
     page._filter.setText("PEA")
     shown = [table(page).model().index(row, 0).data(ID_ROLE) for row in range(table(page).model().rowCount())]
     assert shown == ["pear"]
+
+
+def test_models_are_found_by_family_and_by_their_tags(page, service):
+    def shown():
+        return [table(page).model().index(row, 0).data(ID_ROLE) for row in range(table(page).model().rowCount())]
+
+    page.family.choose("pixart")
+    assert shown() == ["pear"]
+    page.family.choose("")
+    page._cards.read(["/models/apple"])
+    service.answer((ModelCard(path="/models/apple", name="apple", tags=("red",), notes="mine"),), "cards")
+    page.tag.choose("red")
+    assert shown() == ["apple"]
+    assert page.details.card.notes.toPlainText() == "mine"
+
+
+def test_loras_are_searched_for_when_their_tab_is_opened(page, service):
+    used = []
+    page.lora_asked.connect(used.append)
+    assert "loras" not in service.methods()
+    page.tabs.setCurrentIndex(1)
+    service.answer((ModelCard(path="/l/ink.safetensors", name="ink"),), "loras")
+    page.loras.use_button.click()
+    assert [one.name for one in used] == ["ink"]
+    page.refresh_button.click()
+    assert service.methods().count("loras") == 2
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import pytest
 from fake_engine import model_info
 
 from mezzotint.protocol import ModelRef, PartChoice, PartFiles
+from mezzotint_app.viewmodel.models.cards import ModelCards
+from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.windows.models.details import ModelDetails
 
 MODELS = (model_info(id="flux", family="flux1"), model_info(id="xl", family="sdxl"))
@@ -17,8 +19,8 @@ WORDS = PartFiles(
 
 
 @pytest.fixture
-def form(qtbot, library):
-    details = ModelDetails(library)
+def form(qtbot, library, service, inline):
+    details = ModelDetails(library, ModelCards(service), Thumbnails(service, inline))
     qtbot.addWidget(details)
     details.show_model("flux")
     return details.part_files

@@ -1,0 +1,27 @@
+"""The LoRAs in a window of their own, from which they can be dragged to the Create page."""
+
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+
+from mezzotint_app.windows.models.lora_browser import LoraBrowser
+
+
+class LoraDialog(QDialog):
+    """Shows a browser."""
+
+    def __init__(self, browser: LoraBrowser, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("LoRAs"))
+        self.browser = browser
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.addWidget(browser, 1)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Close"))
+        close.rejected.connect(self.reject)
+        column.addWidget(close)
+        self.resize(860, 560)
+
+    def done(self, result: int) -> None:
+        """Close, and ask for no more pictures."""
+        self.browser.leave()
+        super().done(result)
