@@ -10,6 +10,7 @@ PATHS = ("engine", "app", "bench", "kernels/kernel_build", "kernels/mezzotint_ke
 CALLED_BY_OTHERS = {
     # Qt
     *("expandingDirections", "hasHeightForWidth", "heightForWidth", "highlightBlock", "horizontalOffset", "mimeTypes"),
+    "filterAcceptsRow",
     *("createEditor", "setEditorData", "setModelData", "updateEditorGeometry"),
     *("columnCount", "setSelection", "startDrag", "supportedDragActions", "supportedDropActions"),
     # Python's HTTP server

@@ -1,5 +1,6 @@
 """Every window, page and dialog with content, without subprocesses; external data is hostile."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from answering import Answering
@@ -20,16 +21,14 @@ from mezzotint.library_protocol import (
     GalleryPage,
     GalleryScanned,
     KnownModel,
+    ModelCard,
     ModelPlace,
     Offer,
+    Style,
+    Styles,
     TokenCount,
-)
-from mezzotint.protocol import (
-    ImageMetadata,
-    ModelDefaults,
-    ModelPart,
-    Progress,
-)
+)  # fmt: skip
+from mezzotint.protocol import ImageMetadata, ModelDefaults, ModelPart, Progress
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
@@ -79,6 +78,11 @@ OFFER = Offer(
     target=HOSTILE,
     problem=None,
 )
+STYLE = Style(name=HOSTILE, prompt=HOSTILE, negative=HOSTILE, settings={"steps": 7, "model": HOSTILE})
+CARD = ModelCard(
+    path=f"/loras/{HOSTILE}", name=HOSTILE, title=HOSTILE, base=HOSTILE, tags=(HOSTILE,), trigger_words=(HOSTILE,),
+    description=HOSTILE, notes=HOSTILE, problem=HOSTILE,
+)  # fmt: skip
 CHECK = check(image(0), image(1, HOSTILE), problems=(problem(0, HOSTILE), problem(path="/photos", message=HOSTILE)))
 RUN = run_info(
     epochs=(epoch(1, validation=0.2), epoch(2, validation=0.3)), request=request("castle", prompts=(HOSTILE,))
@@ -126,6 +130,10 @@ def librarian():
             "known_models": (KNOWN,),
             "offer": OFFER,
             "batch_tasks": failures(HOSTILE),
+            "styles": Styles(styles=(STYLE,), problems=(HOSTILE,)),
+            "style_of": STYLE,
+            "loras": (CARD,),
+            "cards": lambda asked: tuple(replace(CARD, path=path) for path in asked["paths"]),
             "training_check": CHECK,
             "training_runs": (RUN,),
         }
@@ -254,6 +262,12 @@ class Windows:
         library._advanced(call, Progress(what=HOSTILE, done=5, total=9, unit="bytes"))
         assert len(calls) == 2
         return window
+
+    def loras(self):
+        """One of them described, with its picture missing."""
+        self.main.models_page.tabs.setCurrentIndex(1)
+        until(lambda: self.program.cards.loras_known)
+        return self._page(MODELS)
 
     def batch(self):
         """A batch in each state, failures of one, and everything in the form expanded."""
@@ -389,6 +403,25 @@ class Windows:
         self.main.dialogs.leave(lambda: None)
         return self._dialog("leaving")
 
+    def styles(self):
+        """Styles to choose from, one of them in use."""
+        self.main.dialogs.styles()
+        dialog = self._dialog("styles")
+        self.program.create.styles.use(STYLE, self.program.create.request(styled=False))
+        settle()
+        return dialog
+
+    def save_style(self):
+        """Naming a style, after the name was taken."""
+        self.main.dialogs.save_style()
+        self._dialog("save-style")._failed(HOSTILE)
+        return self._dialog("save-style")
+
+    def lora_dialog(self):
+        """The LoRAs beside the window."""
+        self.main.dialogs.loras()
+        return self._dialog("loras")
+
     def differences(self):
         """For an image of unknown origin."""
         self.main.dialogs.settings_of_image("/images/a.png")
@@ -447,39 +480,7 @@ class Windows:
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
-NAMES = (
-    "create",
-    "create_at_first",
-    "queue",
-    "queue_at_first",
-    "gallery",
-    "gallery_at_first",
-    "models",
-    "batch",
-    "batch_look",
-    "batch_at_first",
-    "batch_log",
-    "leaving_batch",
-    "train",
-    "train_runs",
-    "train_at_first",
-    "first_run",
-    "settings_images",
-    "settings_window",
-    "settings_machine",
-    "settings_privacy",
-    "keys",
-    "log",
-    "places",
-    "get_model",
-    "quantize",
-    "leaving",
-    "differences",
-    "mask",
-    "viewer",
-    "question",
-    "dropped",
-)
+NAMES = tuple(name for name in vars(Windows) if not name.startswith("_") and name != "close")
 
 
 def settle():
