@@ -17,7 +17,7 @@ _IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.webp")
 
 
 class CardPanel(QWidget):
-    """Shows the card of a path; changes are stored with Save."""
+    """Shows the card of a path; changes are stored with Save, and when another is shown."""
 
     picture_asked = Signal(object)  # ModelCard: generate its picture
 
@@ -46,8 +46,10 @@ class CardPanel(QWidget):
         self.show_path(None)
 
     def show_path(self, path: str | None) -> None:
-        """Show the card of a file or folder."""
+        """Show the card of a file or folder; changes to the last one are stored."""
         if path != self._path:
+            if self.save_button.isEnabled():
+                self.save()
             self._path, self._card = path, None
         self._show(None if path is None else self._cards.card(path))
 

@@ -197,7 +197,8 @@ class LoraBrowser(QWidget):
         nothing = (
             self.tr("No LoRAs match.") if self._items else self.tr("LoRAs are found in folders named loras or Lora.")
         )
-        self._empty.setText("" if shown or not self._cards.loras_known else nothing)
+        nothing = nothing if self._cards.loras_known else self.tr("Searching for LoRAs…")
+        self._empty.setText("" if shown else nothing)
         self._empty.setVisible(bool(self._empty.text()))
         self._show_current()
 

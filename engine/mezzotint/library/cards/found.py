@@ -17,6 +17,10 @@ from mezzotint.library.cards.words import line, paragraph, words
 from mezzotint.library_protocol import ModelCard
 
 MOST_SIDECAR = 4 << 20  # bytes
+READ = (  # entries of the metadata, and the picture in it
+    *(f"modelspec.{name}" for name in ("title", "tags", "trigger_phrase", "description", "architecture", "thumbnail")),
+    *("ss_output_name", "ss_base_model_version", "ss_sd_model_name", "ss_tag_frequency", "ss_training_comment"),
+)
 _SIDECARS = (".civitai.info", ".json", ".metadata.json")
 _PICTURES = tuple(f"{middle}.{kind}" for middle in (".preview", "") for kind in ("png", "jpg", "jpeg", "webp"))
 _USUAL_TAGS = 3  # taken as trigger words if nothing else names any

@@ -75,6 +75,14 @@ def test_texts_are_saved_once_they_differ(browser, service):
     assert "dark ink" in [one.value for one in browser.tag.choices()]
 
 
+def test_changes_are_not_lost_when_another_is_selected(browser, service):
+    browser.panel.notes.setPlainText("keep")
+    browser.list.setCurrentRow(1)
+    assert service.last("save_card").params.notes == "keep"
+    assert browser.panel.notes.toPlainText() == ""
+    assert browser._cards.card(FOG.path) == FOG
+
+
 def test_a_picture_is_generated_or_chosen_when_asked(browser, service):
     asked = []
     browser.picture_asked.connect(asked.append)
