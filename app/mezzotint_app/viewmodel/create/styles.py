@@ -1,7 +1,6 @@
 """Styles: those that there are, those in use on the Create page, and new ones from its settings or an image."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -95,7 +94,7 @@ class StyleChoices(QObject):
     def _listed(self, found: Styles) -> None:
         self._all, self._problems = found.styles, found.problems
         known = {one.name: one for one in self._all}
-        now = tuple(replace(known.get(one.name, one)) for one in self.in_use())
+        now = tuple(known.get(one.name, one) for one in self.in_use())
         if now != self.in_use():
             self._state.change(styles=now)
         self.changed.emit()

@@ -13,6 +13,7 @@ from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails
 
 Index = QModelIndex | QPersistentModelIndex
 _VIEWER = "models table"
+_SIDE = 28  # pixels of the pictures
 
 
 class ModelsFilter(QSortFilterProxyModel):
@@ -69,7 +70,11 @@ class ModelsFilter(QSortFilterProxyModel):
 
     def _picture(self, model: ModelInfo | None) -> QImage | None:
         key = None if model is None else self._key(model)
-        return None if key is None else self._thumbnails.thumbnail(key)
+        image = None if key is None else self._thumbnails.thumbnail(key)
+        if image is None:
+            return None
+        ratio, smooth = Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+        return image.scaled(_SIDE, _SIDE, ratio, smooth)
 
     def _key(self, model: ModelInfo) -> ThumbnailKey | None:
         card = self._cards.card(model.path)

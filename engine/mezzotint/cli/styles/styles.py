@@ -66,7 +66,7 @@ def save(arguments: argparse.Namespace, context: Context) -> int:
     request = context.read_metadata(arguments.image).request
     if request is None:
         raise UsageError(f"{plain(arguments.image, 300)} was not made by Mezzotint: it has no settings to save")
-    style = style_of(replace(request, seed=None, count=1), lambda _event: None, lambda: False)
+    style = style_of(replace(request, seed=None, count=1))
     named = replace(style, name=arguments.name, prompt=arguments.prompt or "", picture=str(arguments.image))
     saved = save_style(named, replaces=arguments.replace)
     context.terminal.result(plain(saved.name))

@@ -76,10 +76,10 @@ def save_picture(model: str, picture: str | None) -> str:
 def _file(model: str) -> Path:
     path = Path(model)
     try:
-        size = path.stat().st_size if is_file(path) else 0
+        which = str(path.stat().st_size) if is_file(path) else path.parent.name  # folders often have the same name
     except (OSError, ValueError):
-        size = 0
-    digest = hashlib.sha256(f"{path.name}\0{size}".encode("utf-8", "replace")).hexdigest()[:12]
+        which = ""
+    digest = hashlib.sha256(f"{path.name}\0{which}".encode("utf-8", "replace")).hexdigest()[:12]
     return config_folder() / "model_notes" / f"{slug(path.stem)}-{digest}.json"
 
 

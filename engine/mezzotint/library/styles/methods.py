@@ -19,14 +19,14 @@ def style_methods() -> dict[str, Method]:
     """Return the methods by name; all but `apply_style`, which is with the batches."""
     return {
         "styles": Method(params=None, run=_styles),
-        "style_of": Method(params=GenerateRequest, run=style_of),
+        "style_of": Method(params=GenerateRequest, run=lambda request, *_: style_of(request)),
         "save_style": Method(params=SaveStyle, run=_save),
         "remove_style": Method(params=StyleName, run=_remove),
         "import_styles": Method(params=PathParams, run=_import),
     }
 
 
-def style_of(request: GenerateRequest, _tell: OnEvent, _cancelled: IsCancelled) -> Style:
+def style_of(request: GenerateRequest) -> Style:
     """A style without a name, of everything that a request sets."""
     settings = to_settings(options_of(request))
     return Style(
