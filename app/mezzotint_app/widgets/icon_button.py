@@ -1,8 +1,8 @@
-"""Small buttons that show an icon, with their action as tooltip and accessible name."""
+"""Buttons with an icon, with or without text, and with an accessible name."""
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QPushButton, QToolButton
 
 from mezzotint_app.resources import icon
 
@@ -22,4 +22,14 @@ def icon_button(name: str, words: str, *, shortcut: str = "", checkable: bool = 
     if shortcut:
         keys = QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(f"{words} ({keys})")
+    return button
+
+
+def text_button(name: str, words: str, tip: str, *, role: str = "") -> QPushButton:
+    """A button with an icon and text; `role` is one of the theme's (quiet, primary)."""
+    button = QPushButton(icon(name), words)
+    button.setAccessibleName(words)
+    button.setToolTip(tip)
+    if role:
+        button.setProperty("role", role)
     return button

@@ -1,9 +1,10 @@
 """The welcome page: one click generates an image with the bundled model."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.labels import plain_label
 
 _MARK = QSize(96, 96)
@@ -24,21 +25,21 @@ class FirstRun(QWidget):
         self.prompt.setAccessibleName(self.tr("Prompt"))
         self.prompt.setToolTip(self.tr("Describe the image; the small bundled model knows simple scenes"))
         self.prompt.setProperty("tall", True)
-        self.make_button = self._button(
+        self.make_button = text_button(
             "create", self.tr("Generate my first image"), self.tr("Uses the small bundled model")
         )
         self.make_button.setProperty("role", "primary")
         self.make_button.setIcon(icon_in("create", "accent_text"))
         self.make_button.setProperty("tall", True)
-        self.folder_button = self._button(
+        self.folder_button = text_button(
             "folder",
             self.tr("Add my models…"),
             self.tr("A model folder, or a ComfyUI or A1111 installation; nothing is copied"),
         )
-        self.get_button = self._button(
+        self.get_button = text_button(
             "download", self.tr("Download a model…"), self.tr("From a list, or from Hugging Face")
         )
-        self.skip_button = self._button("right", self.tr("Skip"), self.tr("Opens the Create page"))
+        self.skip_button = text_button("right", self.tr("Skip"), self.tr("Opens the Create page"))
         self._build()
         self.prompt.returnPressed.connect(self._make)
         self.make_button.clicked.connect(self._make)
@@ -107,12 +108,6 @@ class FirstRun(QWidget):
         row.addStretch()
         column.addLayout(row)
         return holder
-
-    def _button(self, name: str, text: str, tip: str) -> QPushButton:
-        button = QPushButton(icon(name), text)
-        button.setAccessibleName(text)
-        button.setToolTip(tip)
-        return button
 
     def _make(self) -> None:
         prompt = self.prompt.text().strip()

@@ -54,7 +54,7 @@ class PictureMaker(QObject):
         path = str(_folder() / f"{uuid4().hex}.png")
         self._wanted[path] = card.path
         request = _saved_as(request, path)
-        title = self.tr("Picture of {name}").format(name=model or card.name)
+        title = self.tr("Thumbnail of {name}").format(name=model or card.name)
 
         def add(store: "JobStore") -> int:
             return store.add((request,), title=title)

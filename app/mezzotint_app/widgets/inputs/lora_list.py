@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.state import LoraChoice
 from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.drop_area import DropArea
-from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.icon_button import icon_button, text_button
 from mezzotint_app.widgets.inputs.path_list import file_dialog
 from mezzotint_app.widgets.inputs.path_row import file_name
 from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
@@ -33,16 +32,13 @@ class LoraList(DropArea):
         super().__init__()
         self._loras: tuple[LoraChoice, ...] = ()
         self._rows: list[LoraRow] = []
-        self._add = QPushButton(icon("add"), self.tr("Add LoRA…"))
-        self._add.setAccessibleName(self.tr("Add LoRA"))
-        self._add.setToolTip(self.tr("Choose LoRA files, or drop them here"))
+        self._add = text_button("add", self.tr("Add LoRA…"), self.tr("Choose LoRA files, or drop them here"))
         self._add.clicked.connect(self.choose)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
-        self.browse_button = QPushButton(icon("search"), self.tr("Browse…"))
-        self.browse_button.setAccessibleName(self.tr("Browse LoRAs"))
-        self.browse_button.setToolTip(self.tr("All LoRAs found, with pictures and trigger words"))
+        tip = self.tr("All LoRAs found, with thumbnails and trigger words")
+        self.browse_button = text_button("search", self.tr("Browse…"), tip)
         self.browse_button.clicked.connect(self.browse_wanted)
         row = QHBoxLayout()
         row.addWidget(self._add)

@@ -9,6 +9,7 @@ from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.elided_button import ElidedButton
 from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.icon_button import text_button
 
 
 class StyleBar(QWidget):
@@ -21,12 +22,8 @@ class StyleBar(QWidget):
         self._styles = model.styles
         self._shown: tuple[Style, ...] = ()
         self._chips: list[QPushButton] = []
-        self.open_button = QPushButton(icon("layers"), self.tr("Styles…"))
-        self.open_button.setProperty("role", "quiet")
-        self.open_button.setAccessibleName(self.tr("Styles"))
-        self.open_button.setToolTip(
-            self.tr("Choose styles, which surround the prompt with their texts; save, import and remove them")
-        )
+        tip = self.tr("Choose styles, which surround the prompt with their texts; save, import and remove them")
+        self.open_button = text_button("layers", self.tr("Styles…"), tip, role="quiet")
         self.open_button.clicked.connect(self.asked)
         self._flow = FlowLayout(spacing=4)
         self._flow.addWidget(self.open_button)

@@ -1,13 +1,13 @@
 """What is known of a model or LoRA: its picture, and texts that can be changed."""
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from mezzotint.library_protocol import ModelCard
-from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.widgets.flow_layout import FlowLayout
+from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
 from mezzotint_app.widgets.inputs.plain_box import PlainBox
 from mezzotint_app.widgets.labels import plain_label
@@ -64,22 +64,16 @@ class CardPanel(QWidget):
         return edit
 
     def _make_buttons(self) -> None:
-        self.save_button = self._button("save", self.tr("Save"), self.tr("Save trigger words, tags and notes"))
-        self.make_button = self._button(
-            "image", self.tr("Generate picture"), self.tr("Generate one small image, which becomes its picture")
+        self.save_button = text_button("save", self.tr("Save"), self.tr("Save trigger words, tags and notes"))
+        self.make_button = text_button(
+            "image", self.tr("Generate thumbnail"), self.tr("Generate one small image, which becomes its thumbnail")
         )
-        self.choose_button = self._button(
-            "open", self.tr("Choose picture…"), self.tr("Use a small copy of an image as its picture")
+        self.choose_button = text_button(
+            "open", self.tr("Choose thumbnail…"), self.tr("Use a small copy of an image as its thumbnail")
         )
         self.save_button.clicked.connect(self.save)
         self.make_button.clicked.connect(self._make)
         self.choose_button.clicked.connect(self.choose)
-
-    def _button(self, drawing: str, text: str, tip: str) -> QPushButton:
-        button = QPushButton(icon(drawing), text)
-        button.setAccessibleName(text)
-        button.setToolTip(tip)
-        return button
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
@@ -147,7 +141,7 @@ class CardPanel(QWidget):
 
     def choose(self) -> QFileDialog:
         """Let the user choose an image."""
-        dialog = QFileDialog(self, self.tr("Choose a picture"))
+        dialog = QFileDialog(self, self.tr("Choose a thumbnail"))
         dialog.setNameFilters([self.tr("Images") + f" ({' '.join(_IMAGES)})"])
         dialog.fileSelected.connect(self._chosen)
         dialog.open()

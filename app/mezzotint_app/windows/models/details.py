@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QFormLayout, QFrame, QPushButton, QScrollArea, QVB
 from mezzotint.protocol import ModelInfo, ModelPart, Plan
 from mezzotint_app.amounts import bytes_text, number_text
 from mezzotint_app.processes.service import Failure
-from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label, sentence
 from mezzotint_app.windows.models.card_panel import CardPanel
 from mezzotint_app.windows.models.part_files_form import PartFilesForm
@@ -93,17 +93,17 @@ class ModelDetails(QFrame):
         column.addWidget(scroll, 1)
 
     def _make_buttons(self) -> None:
-        self.use_button = self._button("create", self.tr("Use in Create"), self.tr("Open Create with this model"))
-        self.quantize_button = self._button(
+        self.use_button = text_button("create", self.tr("Use in Create"), self.tr("Open Create with this model"))
+        self.quantize_button = text_button(
             "shrink",
             self.tr("Quantize…"),
             self.tr("Weights in 8 or 4 bits: less memory, nearly the same images"),
         )
-        self.verify_button = self._button(
+        self.verify_button = text_button(
             "verify", self.tr("Verify files"), self.tr("Compare every file with its checksum")
         )
-        self.reveal_button = self._button("open", self.tr("Show in folder"), self.tr("Open the folder of its files"))
-        self.remove_button = self._button(
+        self.reveal_button = text_button("open", self.tr("Show in folder"), self.tr("Open the folder of its files"))
+        self.remove_button = text_button(
             "remove", self.tr("Remove from list"), self.tr("Removes the model from the list; no file is deleted")
         )
         self.use_button.clicked.connect(lambda: self._with_id(self.use_asked.emit))
@@ -115,12 +115,6 @@ class ModelDetails(QFrame):
     @property
     def _buttons(self) -> tuple[QPushButton, ...]:
         return self.use_button, self.quantize_button, self.verify_button, self.reveal_button, self.remove_button
-
-    def _button(self, name: str, text: str, tip: str) -> QPushButton:
-        button = QPushButton(icon(name), text)
-        button.setToolTip(tip)
-        button.setAccessibleName(text)
-        return button
 
     def _fill(self, model: ModelInfo) -> None:
         if model.problem:

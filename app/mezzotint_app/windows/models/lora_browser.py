@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QPushButton,
     QScrollArea,
     QSplitter,
     QVBoxLayout,
@@ -25,6 +24,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.models.cards import CardFilter, ModelCards, lora_data
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.windows.models.card_panel import CardPanel
@@ -52,9 +52,8 @@ class LoraBrowser(QWidget):
         self.list.itemActivated.connect(lambda _item: self._use())
         self.panel = CardPanel(cards, thumbnails, f"{viewer}-panel")
         self.panel.picture_asked.connect(self.picture_asked)
-        self.use_button = QPushButton(icon("add"), self.tr("Add to prompt"))
-        self.use_button.setAccessibleName(self.use_button.text())
-        self.use_button.setToolTip(self.tr("Use it on the Create page, with its trigger words in the prompt"))
+        tip = self.tr("Use it on the Create page, with its trigger words in the prompt")
+        self.use_button = text_button("add", self.tr("Add to prompt"), tip)
         self.use_button.clicked.connect(self._use)
         self._title = ElidedLabel()
         self._title.setProperty("role", "heading")

@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint.library_protocol import Style
-from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails
+from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.inputs.plain_box import PlainBox
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 
@@ -92,24 +92,18 @@ class StylesDialog(QDialog):
         self.use_button = QPushButton()
         self.use_button.setProperty("role", "primary")
         self.use_button.clicked.connect(self._use)
-        self.save_button = self._button(
+        self.save_button = text_button(
             "save", self.tr("Save settings…"), self.tr("Save the settings of the Create page as a style")
         )
-        self.import_button = self._button(
+        self.import_button = text_button(
             "open",
             self.tr("Import…"),
             self.tr("Add the styles of a styles.csv of A1111, or a .json file of Fooocus' folder sdxl_styles"),
         )
-        self.remove_button = self._button("trash", self.tr("Delete"), self.tr("Delete this style for good"))
+        self.remove_button = text_button("trash", self.tr("Delete"), self.tr("Delete this style for good"))
         self.save_button.clicked.connect(self.save_asked)
         self.import_button.clicked.connect(self.choose_file)
         self.remove_button.clicked.connect(self._remove)
-
-    def _button(self, drawing: str, text: str, tip: str) -> QPushButton:
-        button = QPushButton(icon(drawing), text)
-        button.setAccessibleName(text)
-        button.setToolTip(tip)
-        return button
 
     def _build(self) -> None:
         left = QVBoxLayout()

@@ -2,16 +2,17 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 
 from mezzotint.training_protocol import TrainingRunInfo
-from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.train.losses import validation_of
 from mezzotint_app.viewmodel.train.texts import fraction, state_words, title_of
 from mezzotint_app.viewmodel.train.train import TrainModel
 from mezzotint_app.widgets.empty_state import EmptyState
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.form_layout import scrolled
+from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.loss_plot import LossPlot
@@ -78,26 +79,20 @@ class RunsPane(QWidget):
         self.empty = EmptyState("train")
 
     def _make_buttons(self) -> None:
-        self.pause = self._button(
+        self.pause = text_button(
             "pause", self.tr("Pause"), self.tr("Stop after this step and free the GPU; it can be resumed later")
         )
-        self.resume = self._button("play", self.tr("Resume"), self.tr("Continue exactly where it was paused"))
+        self.resume = text_button("play", self.tr("Resume"), self.tr("Continue exactly where it was paused"))
         self.resume.setProperty("role", "primary")
         self.resume.setIcon(icon_in("play", "accent_text"))
-        self.accept = self._button(
+        self.accept = text_button(
             "play", self.tr("Resume with changed images"),
             self.tr("Continue although the images or captions have changed since the start"),
         )  # fmt: skip
-        self.stop = self._button(
+        self.stop = text_button(
             "stop", self.tr("Stop and keep"), self.tr("End training here; the LoRAs saved so far can be used")
         )
-        self.open = self._button("folder", self.tr("Open folder"), self.tr("Open the folder of this run"))
-
-    def _button(self, drawing: str, text: str, tip: str) -> QPushButton:
-        button = QPushButton(icon(drawing), text)
-        button.setAccessibleName(text)
-        button.setToolTip(tip)
-        return button
+        self.open = text_button("folder", self.tr("Open folder"), self.tr("Open the folder of this run"))
 
     def _build(self) -> None:
         buttons = FlowLayout()
