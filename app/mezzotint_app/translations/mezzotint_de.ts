@@ -991,6 +991,69 @@
     </message>
 </context>
 <context>
+    <name>CardPanel</name>
+    <message>
+        <source>Choose a thumbnail</source>
+        <translation>Bild wählen</translation>
+    </message>
+    <message>
+        <source>Choose thumbnail…</source>
+        <translation>Bild wählen…</translation>
+    </message>
+    <message>
+        <source>Description</source>
+        <translation>Beschreibung</translation>
+    </message>
+    <message>
+        <source>For finding it, separated by commas</source>
+        <translation>Zum Wiederfinden, durch Kommas getrennt</translation>
+    </message>
+    <message>
+        <source>Generate one small image, which becomes its thumbnail</source>
+        <translation>Erzeugt ein kleines Bild, das als Vorschaubild dient</translation>
+    </message>
+    <message>
+        <source>Generate thumbnail</source>
+        <translation>Vorschaubild erzeugen</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Notes</source>
+        <translation>Notizen</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Save trigger words, tags and notes</source>
+        <translation>Auslösewörter, Schlagwörter und Notizen speichern</translation>
+    </message>
+    <message>
+        <source>Tags</source>
+        <translation>Schlagwörter</translation>
+    </message>
+    <message>
+        <source>Trigger words</source>
+        <translation>Auslösewörter</translation>
+    </message>
+    <message>
+        <source>Use a small copy of an image as its thumbnail</source>
+        <translation>Eine kleine Kopie eines Bildes als Vorschaubild verwenden</translation>
+    </message>
+    <message>
+        <source>Words that a LoRA was trained with, separated by commas</source>
+        <translation>Wörter, mit denen ein LoRA trainiert wurde, durch Kommas getrennt</translation>
+    </message>
+    <message>
+        <source>Your own notes</source>
+        <translation>Eigene Notizen</translation>
+    </message>
+</context>
+<context>
     <name>CompareSlider</name>
     <message>
         <source>Move the divider between before and after (Shift+Left, Shift+Right)</source>
@@ -3013,6 +3076,10 @@
         <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
     </message>
     <message>
+        <source>Save as style…</source>
+        <translation>Als Stil speichern…</translation>
+    </message>
+    <message>
         <source>Show all images</source>
         <translation>Alle Bilder anzeigen</translation>
     </message>
@@ -3731,14 +3798,92 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>LoraList</name>
+    <name>LoraBrowser</name>
     <message>
-        <source>Add LoRA</source>
-        <translation>LoRA hinzufügen</translation>
+        <source>About this LoRA</source>
+        <translation>Über dieses LoRA</translation>
     </message>
+    <message>
+        <source>Add to prompt</source>
+        <translation>Zum Prompt hinzufügen</translation>
+    </message>
+    <message>
+        <source>All base models</source>
+        <translation>Alle Basismodelle</translation>
+    </message>
+    <message>
+        <source>All tags</source>
+        <translation>Alle Schlagwörter</translation>
+    </message>
+    <message>
+        <source>Base model</source>
+        <translation>Basismodell</translation>
+    </message>
+    <message>
+        <source>Find LoRAs</source>
+        <translation>LoRAs suchen</translation>
+    </message>
+    <message>
+        <source>LoRAs</source>
+        <translation>LoRAs</translation>
+    </message>
+    <message>
+        <source>LoRAs are found in folders named loras or Lora.</source>
+        <translation>LoRAs werden in Ordnern namens „loras“ oder „Lora“ gefunden.</translation>
+    </message>
+    <message>
+        <source>No LoRAs match.</source>
+        <translation>Keine passenden LoRAs.</translation>
+    </message>
+    <message>
+        <source>Only LoRAs for this kind of model</source>
+        <translation>Nur LoRAs für diese Art von Modell</translation>
+    </message>
+    <message>
+        <source>Only LoRAs with this tag</source>
+        <translation>Nur LoRAs mit diesem Schlagwort</translation>
+    </message>
+    <message>
+        <source>Searching for LoRAs…</source>
+        <translation>LoRAs werden gesucht…</translation>
+    </message>
+    <message>
+        <source>Show those with this in their name, tags or trigger words</source>
+        <translation>Nur LoRAs zeigen, deren Name, Schlagwörter oder Auslösewörter dies enthalten</translation>
+    </message>
+    <message>
+        <source>Tag</source>
+        <translation>Schlagwort</translation>
+    </message>
+    <message>
+        <source>Use it on the Create page, with its trigger words in the prompt</source>
+        <translation>Auf der Seite „Erstellen“ verwenden, mit seinen Auslösewörtern im Prompt</translation>
+    </message>
+</context>
+<context>
+    <name>LoraDialog</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>LoRAs</source>
+        <translation>LoRAs</translation>
+    </message>
+</context>
+<context>
+    <name>LoraList</name>
     <message>
         <source>Add LoRA…</source>
         <translation>LoRA hinzufügen…</translation>
+    </message>
+    <message>
+        <source>All LoRAs found, with thumbnails and trigger words</source>
+        <translation>Alle gefundenen LoRAs, mit Vorschaubildern und Auslösewörtern</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>Durchsuchen…</translation>
     </message>
     <message>
         <source>Choose LoRA files, or drop them here</source>
@@ -3768,8 +3913,8 @@ und {n} weitere</translation>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <source>Strength of the LoRA; negative values push away from what it was trained for</source>
-        <translation>Stärke der LoRA; negative Werte führen weg von dem, worauf sie trainiert wurde</translation>
+        <source>Strength of the LoRA; negative values push away from what it was trained for. Ctrl and mouse wheel over the row change it</source>
+        <translation>Stärke des LoRAs; negative Werte führen weg von dem, wofür es trainiert wurde. Strg und Mausrad über der Zeile ändern sie</translation>
     </message>
     <message>
         <source>Use LoRA {name}</source>
@@ -3836,6 +3981,10 @@ und {n} weitere</translation>
     <message>
         <source>Queue</source>
         <translation>Warteschlange</translation>
+    </message>
+    <message>
+        <source>Style {name} saved</source>
+        <translation>Stil {name} gespeichert</translation>
     </message>
     <message>
         <source>Train</source>
@@ -4302,12 +4451,24 @@ und {n} weitere</translation>
         <translation>Ordner hinzufügen…</translation>
     </message>
     <message>
+        <source>All families</source>
+        <translation>Alle Familien</translation>
+    </message>
+    <message>
+        <source>All tags</source>
+        <translation>Alle Schlagwörter</translation>
+    </message>
+    <message>
         <source>Choose from a list, or enter a Hugging Face model</source>
         <translation>Aus einer Liste wählen oder ein Hugging-Face-Modell eingeben</translation>
     </message>
     <message>
         <source>Download a model…</source>
         <translation>Modell herunterladen…</translation>
+    </message>
+    <message>
+        <source>Family</source>
+        <translation>Familie</translation>
     </message>
     <message>
         <source>Find models</source>
@@ -4322,12 +4483,32 @@ und {n} weitere</translation>
         <translation>Die Modelle in einem Ordner oder in einer ComfyUI- oder A1111-Installation auflisten; nichts wird kopiert</translation>
     </message>
     <message>
+        <source>LoRAs</source>
+        <translation>LoRAs</translation>
+    </message>
+    <message>
         <source>Model folders, and models removed from the list</source>
         <translation>Modellordner und aus der Liste entfernte Modelle</translation>
     </message>
     <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Models and LoRAs</source>
+        <translation>Modelle und LoRAs</translation>
+    </message>
+    <message>
         <source>Models on this machine</source>
         <translation>Modelle auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Only models of this family</source>
+        <translation>Nur Modelle dieser Familie</translation>
+    </message>
+    <message>
+        <source>Only models with this tag</source>
+        <translation>Nur Modelle mit diesem Schlagwort</translation>
     </message>
     <message>
         <source>Rescan</source>
@@ -4338,8 +4519,12 @@ und {n} weitere</translation>
         <translation>Alle Ordner erneut durchsuchen</translation>
     </message>
     <message>
-        <source>Show models whose name contains this text</source>
-        <translation>Modelle anzeigen, deren Name diesen Text enthält</translation>
+        <source>Show models with this in their name, tags or trigger words</source>
+        <translation>Nur Modelle zeigen, deren Name, Schlagwörter oder Auslösewörter dies enthalten</translation>
+    </message>
+    <message>
+        <source>Tag</source>
+        <translation>Schlagwort</translation>
     </message>
 </context>
 <context>
@@ -4605,6 +4790,17 @@ und {n} weitere</translation>
     <message>
         <source>Resume the queue</source>
         <translation>Mit der Warteschlange weitermachen</translation>
+    </message>
+</context>
+<context>
+    <name>PictureMaker</name>
+    <message>
+        <source>Choose a model on the Create page first.</source>
+        <translation>Zuerst auf der Seite „Erstellen“ ein Modell wählen.</translation>
+    </message>
+    <message>
+        <source>Thumbnail of {name}</source>
+        <translation>Vorschaubild von {name}</translation>
     </message>
 </context>
 <context>
@@ -5797,6 +5993,73 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>SaveStyleDialog</name>
+    <message>
+        <source>Added to the negative prompt that you write later</source>
+        <translation>Wird später an den Negativ-Prompt angehängt</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Close without saving</source>
+        <translation>Schließen, ohne zu speichern</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation>Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Overwrites the style that is there</source>
+        <translation>Überschreibt den vorhandenen Stil</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>Replace the style of that name</source>
+        <translation>Den Stil dieses Namens ersetzen</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Save as style</source>
+        <translation>Als Stil speichern</translation>
+    </message>
+    <message>
+        <source>Save the style in the settings folder</source>
+        <translation>Den Stil im Einstellungsordner speichern</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>The name in the list, and for --style</source>
+        <translation>Der Name in der Liste und für --style</translation>
+    </message>
+    <message>
+        <source>Which settings are part of the style</source>
+        <translation>Welche Einstellungen zum Stil gehören</translation>
+    </message>
+    <message>
+        <source>{prompt} stands for the prompt that you write later</source>
+        <translation>{prompt} steht für den Prompt, der später geschrieben wird</translation>
+    </message>
+    <message>
+        <source>{prompt}, …</source>
+        <translation>{prompt}, …</translation>
+    </message>
+</context>
+<context>
     <name>SectionHeading</name>
     <message>
         <source>closed</source>
@@ -6138,6 +6401,10 @@ und {n} weitere</translation>
     <message>
         <source>Strength</source>
         <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>Styles</source>
+        <translation>Stile</translation>
     </message>
 </context>
 <context>
@@ -6552,6 +6819,102 @@ und {n} weitere</translation>
     <message>
         <source>{path} could not be read ({reason}); {kept}, and defaults are used for what is missing.</source>
         <translation>{path} konnte nicht gelesen werden ({reason}); {kept}, und für Fehlendes gelten Standardwerte.</translation>
+    </message>
+</context>
+<context>
+    <name>StyleBar</name>
+    <message>
+        <source>Choose styles, which surround the prompt with their texts; save, import and remove them</source>
+        <translation>Stile wählen, die den Prompt mit ihren Texten umgeben; speichern, importieren und löschen</translation>
+    </message>
+    <message>
+        <source>Remove style {name}</source>
+        <translation>Stil {name} entfernen</translation>
+    </message>
+    <message>
+        <source>Styles…</source>
+        <translation>Stile…</translation>
+    </message>
+</context>
+<context>
+    <name>StyleChoices</name>
+    <message numerus="yes">
+        <source>%n styles added</source>
+        <translation>
+            <numerusform>%n Stil hinzugefügt</numerusform>
+            <numerusform>%n Stile hinzugefügt</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>StylesDialog</name>
+    <message>
+        <source>Add it to the prompt, and its settings to the page</source>
+        <translation>Fügt ihn zum Prompt hinzu und übernimmt seine Einstellungen auf der Seite</translation>
+    </message>
+    <message>
+        <source>Add the styles of a styles.csv of A1111, or a .json file of Fooocus&apos; folder sdxl_styles</source>
+        <translation>Die Stile einer styles.csv von A1111 oder einer .json-Datei aus dem Fooocus-Ordner sdxl_styles hinzufügen</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Delete this style for good</source>
+        <translation>Diesen Stil endgültig löschen</translation>
+    </message>
+    <message>
+        <source>Find styles</source>
+        <translation>Stile suchen</translation>
+    </message>
+    <message>
+        <source>Import styles</source>
+        <translation>Stile importieren</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>Importieren…</translation>
+    </message>
+    <message>
+        <source>Its settings stay on the page</source>
+        <translation>Seine Einstellungen bleiben auf der Seite</translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation>Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>Prompt</translation>
+    </message>
+    <message>
+        <source>Remove from prompt</source>
+        <translation>Vom Prompt entfernen</translation>
+    </message>
+    <message>
+        <source>Save settings…</source>
+        <translation>Einstellungen speichern…</translation>
+    </message>
+    <message>
+        <source>Save the settings of the Create page as a style</source>
+        <translation>Die Einstellungen der Seite „Erstellen“ als Stil speichern</translation>
+    </message>
+    <message>
+        <source>Show styles whose name or text contains this</source>
+        <translation>Nur Stile zeigen, deren Name oder Text dies enthält</translation>
+    </message>
+    <message>
+        <source>Styles</source>
+        <translation>Stile</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>Verwenden</translation>
     </message>
 </context>
 <context>
