@@ -1,11 +1,11 @@
 """Protocol types for control images, which guide an image through a ControlNet or IP-Adapter. Standard library only."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from mezzotint.values.basic import Number, Path, Value, one_of, plain_number, shown
+from mezzotint.values.keyed import split_keyed, written_keyed
 
 # What a control image shows; a union ControlNet must be told, of others it is a note.
 ControlType = Literal[
@@ -29,9 +29,6 @@ Preprocess = Literal["none", "canny", "gray", "tile"]
 CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)
 MAX_CONTROLS = 8
 MAX_CONTROL_WEIGHT = 2.0
-
-_NEXT_KEY = re.compile(r",(?=\s*\w+\s*=)")
-_COMMA = "\0"  # stands for a comma that is written twice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +72,18 @@ class ControlImage(Value):
             return _ref({str(name): one for name, one in value.items()})
         if not isinstance(value, str):
             raise ValueError(f"{shown(value)} is not text or a table; expected IMAGE,model=FILE")
-        return _ref(_split(Path().read(value)))
+        return _ref(split_keyed(Path().read(value), "image"))
 
     def parse(self, word: str) -> ControlRef:
         """Image, ControlNet and settings; file names may be undecodable."""
-        return _ref(_split(word))
+        return _ref(split_keyed(word, "image"))
 
     def to_setting(self, value: ControlRef) -> str:
         """IMAGE,model=FILE and what differs from the defaults."""
         default = ControlRef(image="", model="")
         pairs = [(name, getattr(value, name)) for name in _KEYS]
-        others = (f",{name}={_written(one)}" for name, one in pairs if one != getattr(default, name))
-        return "".join((_written(value.image), *others))
+        others = (f",{name}={written_keyed(one)}" for name, one in pairs if one != getattr(default, name))
+        return "".join((written_keyed(value.image), *others))
 
     def to_arguments(self, value: ControlRef) -> list[str]:
         """IMAGE,model=FILE and what differs from the defaults."""
@@ -104,21 +101,6 @@ def check_control(control: ControlRef) -> None:
             f"start={plain_number(control.start)} is not below end={plain_number(control.end)}; expected two numbers "
             "from 0 to 1, such as start=0,end=0.6"
         )
-
-
-def _written(value: object) -> str:
-    return plain_number(value) if isinstance(value, float) else str(value).replace(",", ",,")
-
-
-def _split(word: str) -> dict[str, object]:
-    image, *others = _NEXT_KEY.split(word.replace(",,", _COMMA))
-    found: dict[str, object] = {"image": image.replace(_COMMA, ",")}
-    for one in others:
-        name, _, value = one.partition("=")
-        if name.strip() in found:
-            raise ValueError(f"{shown(name.strip())} is given twice")
-        found[name.strip()] = value.replace(_COMMA, ",")
-    return found
 
 
 def _ref(said: Mapping[str, object]) -> ControlRef:

@@ -27,6 +27,7 @@ from mezzotint.values.basic import (
     shown,
     to_float,
 )
+from mezzotint.values.regions import Region, RegionRef
 from mezzotint.values.sizes import MemorySize
 
 Space = Literal["latent", "pixel"]
@@ -377,6 +378,15 @@ class GenerateRequest:
         help="a control image and the ControlNet that follows it, such as edges.png,model=canny.safetensors,weight=0.8 "
         "or an image prompt and its IP-Adapter (may be repeated); further keys: start and end (parts of the steps, "
         "0 to 1), type (of a union ControlNet, such as canny), preprocess (canny, gray, tile), encoder (IP-Adapter's)",
+    )
+    regions: tuple[RegionRef, ...] = option(  # of each stage
+        (),
+        "region",
+        Listed(Region()),
+        group="image",
+        help="a box of the image with a prompt of its own, such as 0,0,0.5,1,prompt=a red house for the left half "
+        "(left, top, width, height as parts of the image; may be repeated); further key: weight (0 to 1, the rest is "
+        "the image's prompt)",
     )
     memory: MemoryPolicy = option(
         "auto",

@@ -134,6 +134,7 @@ class Conditioning:
     lengths: tuple[int, ...] = ()  # of the rows of `text` without padding; empty: given by a mask, or not at all
     sampling: Sampling = field(default_factory=Sampling)  # settings of its stage
     controls: tuple[ControlSettings, ...] = ()  # whose images are among the tensors
+    spans: tuple[int, ...] = ()  # tokens of `text` of the image's prompt and of each region's; empty: no regions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from mezzotint.errors import ProtocolError
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.untrusted import UnreadableError, cleaned, others
 from mezzotint.protocol import SCHEMA_VERSION, GenerateRequest, ImageMetadata, Output, Sampling
+from mezzotint.values.regions import Region
 
 MAX_RECORD = 1 << 20  # characters
 
@@ -105,6 +106,7 @@ def _other_values(record: ImageRecord) -> dict[str, str]:
                 f"{PureWindowsPath(one.path).name} to {one.width}x{one.height}" for one in record.upscaled
             ),
             "controls": ", ".join(_controls(record)),
+            "regions": "; ".join(Region().to_setting(one) for one in record.request.regions),
             "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
         }
     )

@@ -47,12 +47,16 @@ class Acceleration:
         `size`: rows and columns of latents; `streamed`: how many of its blocks are streamed now.
         """
         network = model.networks[stage.family.denoiser_component]
-        patch = stage.family.multiple(stage.sources) // stage.sources.vae_factor
-        tokens = size[0] // patch, size[1] // patch
-        sped_up = speeding_up(network, session, stage.sampling, tokens)
+        sped_up = speeding_up(network, session, stage.sampling, self.tokens(stage, size))
         captured = self._capturing(network, stage, streamed)
         with self._accumulating(model), self._compiling(network), captured, sped_up as speedups:
             yield speedups
+
+    @staticmethod
+    def tokens(stage: StageSetup, size: tuple[int, int]) -> tuple[int, int]:
+        """Rows and columns of image tokens of a stage, or of a U-Net's latents, for latents of that size."""
+        patch = stage.family.multiple(stage.sources) // stage.sources.vae_factor
+        return size[0] // patch, size[1] // patch
 
     def _accumulating(self, model: LoadedModel) -> AbstractContextManager[None]:
         found = gpu(model.device.type) if self.fast else None
@@ -72,6 +76,8 @@ class Acceleration:
                 return "blocks are compiled"
             if why_not := why_not_captured(stage.sampling):
                 return why_not
+            if stage.regions:
+                return "regional prompts call attention several times"
             if stage.controls:
                 return "what control images add changes with each step"
             if stage.tile:

@@ -225,7 +225,7 @@ class Job:
         """Seconds per step, or nothing if the run deviated from what plans assume."""
         pipeline = work.pipeline
         odd = self._request.compile or work.job.fast or pipeline.placement.recoveries or pipeline.uses_loras
-        odd = odd or any(is_sped_up(stage.sampling) or stage.controls for stage in pipeline.stages)
+        odd = odd or any(is_sped_up(stage.sampling) or stage.controls or stage.regions for stage in pipeline.stages)
         return {} if odd or self._request.attention != "auto" else self._clock.steps
 
     def _job_record(

@@ -10,6 +10,7 @@ from typing import TypeVar
 import torch
 from PIL import Image
 
+from mezzotint.acceleration.regional_attention import attending_by_regions
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
@@ -17,7 +18,7 @@ from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.families.flow.references import with_references
 from mezzotint.families.preview_decoder.reading import PreviewDecoder
-from mezzotint.families.text.conditionings import moved
+from mezzotint.families.text.conditionings import moved, with_regions
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.protocol import (
@@ -188,7 +189,10 @@ class Pipeline:
             self._raise_if_cancelled()
             self._on_event(Encoding(stage=index, stages=len(self._setup.stages)))
             self._loras.apply(index, model)
-            made = encoded(model, prompt_inputs(stage, embeddings, images), self._loras.used(index), encode)
+            prompts = (stage.prompt, *(region.prompt for region in stage.regions))
+            texts = [replace(prompt_inputs(stage, embeddings, images), prompt=prompt) for prompt in prompts]
+            base, *others = (encoded(model, each, self._loras.used(index), encode) for each in texts)
+            made = with_regions(base, others)
             made = with_image_prompts(made, model, stage.controls, inputs.controls, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
@@ -365,7 +369,10 @@ class Pipeline:
             conditioning = start.low_resolution.add_to(conditioning, model.dtype)
         size = seen_size(size, setup.tile // setup.sources.vae_factor)
         accelerated = self.acceleration.running(model, setup, self._session, size, streamed)
-        with phase as working, accelerated as speedups:
+        tokens = self.acceleration.tokens(setup, size)
+        parts = [model.networks[name] for name in (family.denoiser_component, *networks)]
+        regional = attending_by_regions(parts, self._session, setup.regions, conditioning.spans, tokens)
+        with phase as working, accelerated as speedups, regional:
             working.guided = conditioning.guided
             working.batch_size = len(images)
             return denoise(

@@ -35,9 +35,11 @@ from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
+from mezzotint.stages.regions import check_regions
 from mezzotint.stages.speedups import check_speedups
 from mezzotint.stages.tile_sizes import check_tiled, seen_size, settled_tile, stage_tile
 from mezzotint.stages.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
+from mezzotint.values.regions import RegionRef
 
 Find = Callable[[ModelRef], FoundModel]
 
@@ -68,6 +70,7 @@ class StageSetup:
     references: tuple[Size, ...] = ()  # of the reference images as the denoiser receives them
     tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image at once
     controls: tuple[StageControl, ...] = ()  # control images that its model can use
+    regions: tuple[RegionRef, ...] = ()
     left_out: tuple[str, ...] = ()  # which control images it cannot use, and why
 
 
@@ -113,6 +116,7 @@ def set_up(
             check_references(found, len(references))
         stages.append(_set_up_stage(request, stage, transition, before, asked, found, given, references, enlarges))
     stages = _with_controls(request, stages)
+    check_regions(request, stages)
     transitions = tuple(
         _resolve_transition(transition, before, after, transition_upscaler(transition, find_upscaler))
         for transition, before, after in zip(request.cascade.transitions, stages, stages[1:], strict=False)
@@ -205,6 +209,7 @@ def _check_loras(request: GenerateRequest) -> None:
 def all_prompts(request: GenerateRequest) -> Iterator[str]:
     """All prompts of a request."""
     yield from (request.prompt, request.negative_prompt)
+    yield from (region.prompt for region in request.regions)
     for stage in request.cascade.stages:
         yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
 
@@ -280,6 +285,7 @@ def _set_up_stage(
         until=stage.until,
         weights=weights,
         references=reference_sizes(family, detected, references),
+        regions=tuple(replace(each, prompt=without_lora_tags(each.prompt)) for each in request.regions),
         tile=tile,
     )
 

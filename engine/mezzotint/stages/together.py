@@ -35,7 +35,9 @@ def same_batch(a: GenerateRequest, b: GenerateRequest) -> bool:
 
 
 def _is_alone(request: GenerateRequest) -> bool:
-    """Whether the request reports intermediate images, compiles for the shapes of one, or decides by the image."""
+    """Whether it reports intermediate images, compiles for the shapes of one, decides by the image, or has regions."""
+    if request.regions:
+        return True
     caches = any(stage.sampling.step_cache for stage in request.cascade.stages)
     return request.previews or request.output.preview_folder is not None or request.compile or caches
 

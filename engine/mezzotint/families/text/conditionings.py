@@ -34,6 +34,18 @@ def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
     return replace(first, tensors=tensors, lengths=lengths)
 
 
+def with_regions(base: Conditioning, others: Sequence[Conditioning]) -> Conditioning:
+    """The conditioning of an image, with the texts of the prompts of its regions, and their masks, after its own."""
+    if not others:
+        return base
+    every = [base, *others]
+    rows = {
+        name: torch.cat([each.tensors[name] for each in every], 1) for name in (TEXT, "mask") if name in base.tensors
+    }
+    tensors = {name: each for name, each in base.tensors.items() if name != "lengths"}  # of one text alone
+    return replace(base, tensors=tensors | rows, spans=tuple(each.tensors[TEXT].shape[1] for each in every))
+
+
 def part_of(conditioning: Conditioning, part: slice, images: int) -> Conditioning:
     """The conditioning of some of the images that it was joined from."""
     halves = [slice(half, half + images) for half in ((0, images) if conditioning.guided else (0,))]

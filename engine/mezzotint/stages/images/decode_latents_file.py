@@ -114,6 +114,7 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
         embeddings=(),
         loras=(),
         controls=(),
+        regions=(),
     )
 
 
