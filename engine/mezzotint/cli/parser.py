@@ -14,6 +14,7 @@ COMMANDS = {
     "generate": "generate",
     "batch": "batch.batch",
     "run": "batch.run",
+    "grid": "batch.grid",
     "queue": "queue.queue",
     "decode": "images.decode",
     "upscale": "images.upscale",

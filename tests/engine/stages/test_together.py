@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Transition,
 )
 from mezzotint.stages.together import batch_key, same_batch
+from mezzotint.values.regions import RegionRef
 
 MASK, REFERENCE = ImageInput(path="m.png", role="mask"), ImageInput(path="r.png", role="reference")
 PLAIN = GenerateRequest(prompt="a red house", images=(ImageInput(path="a.png", sha256="1"),))
@@ -54,7 +55,12 @@ TOGETHER_APART = {
     "fast": True,
     "cuda_graphs": "on",
 }
-ALONE = {"previews": True, "compile": True, "output": Output(preview_folder="shown")}
+ALONE = {
+    "previews": True,
+    "regions": (RegionRef(box=(0, 0, 1, 1), prompt="a boat"),),
+    "compile": True,
+    "output": Output(preview_folder="shown"),
+}
 
 
 def test_every_field_is_thought_of():

@@ -53,6 +53,7 @@ class JobOutput:
     keep_tree: bool = True  # mirror the subfolders of the input folder
     existing: Existing = "rename"  # what to do if a file of that name exists
     batch_size: int | None = None  # None: the default for the device
+    grid: bool = False  # also one image of them all, labelled with the values of the matrix, and a page of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

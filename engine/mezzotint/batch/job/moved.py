@@ -7,6 +7,7 @@ from typing import Any
 from mezzotint.batch.job.absolute_paths import absolute, absolute_model, absolute_upscaler, with_absolute_paths
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
 from mezzotint.batch.tasks.tables import TableRow, read_table
+from mezzotint.control_protocol import ControlImage
 from mezzotint.errors import UsageError
 from mezzotint.options import SETTINGS, Options
 from mezzotint.request_protocol import LoraFile
@@ -47,6 +48,8 @@ def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any op
             return tuple(_moved(takes.each, one, base) for one in value)
         case LoraFile():
             return replace(value, path=absolute(value.path, base))
+        case ControlImage():
+            return replace(value, image=absolute(value.image, base), model=absolute(value.model, base))
         case ModelName():
             return absolute_model(value, base)
         case NameOrFile():
@@ -70,7 +73,13 @@ def _input(said: InputFolder, base: Path) -> InputFolder:
 
 
 def _value(name: str, value: MatrixValue, base: Path) -> MatrixValue:
-    return _moved(SETTINGS[name].takes, value, base) if isinstance(value, str) else value
+    takes = SETTINGS[name].takes
+    if not isinstance(value, str):
+        return value
+    if isinstance(takes, Listed):  # of which one value varies
+        return str(takes.each.to_setting(_moved(takes.each, takes.each.read(value), base)))
+    moved_value: MatrixValue = _moved(takes, value, base)
+    return moved_value
 
 
 def _absolute(path: str | None, base: Path) -> str | None:

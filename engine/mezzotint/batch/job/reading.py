@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from mezzotint import codec
+from mezzotint.batch.job.grid import check_grid
 from mezzotint.batch.job.job import (
     BATCH_SIZE_LIMIT,
     MAX_CELLS,
@@ -32,7 +33,7 @@ from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import MAX_PATH, is_text, shown
 
 MOST_BYTES = 64 << 20
-_NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "lora", "outpaint", "text-encoder")
+NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "outpaint", "text-encoder")
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
 
 Table = Mapping[str, object]
@@ -152,8 +153,8 @@ class _Reader:
     def _matrix(self, table: Table) -> tuple[tuple[str, tuple[MatrixValue, ...]], ...]:
         found, cells = [], 1
         for name, values in table.items():
-            if name not in SETTINGS or name in _NOT_IN_MATRIX:
-                known = tuple(word for word in SETTINGS if word not in _NOT_IN_MATRIX)
+            if name not in SETTINGS or name in NOT_IN_MATRIX:
+                known = tuple(word for word in SETTINGS if word not in NOT_IN_MATRIX)
                 raise self._problem(("matrix", name), _unknown(name, known))
             if not isinstance(values, list) or not values:
                 raise self._problem(("matrix", name), f"{shown(values)} is invalid; expected a list, such as [20, 30]")
@@ -194,7 +195,9 @@ class _Reader:
         )
 
     def _output(self, table: Table) -> JobOutput:
-        self._check_names(table, ("folder", "name", "format", "keep-tree", "existing", "batch-size"), ("output",))
+        self._check_names(
+            table, ("folder", "name", "format", "keep-tree", "existing", "batch-size", "grid"), ("output",)
+        )
         here = ("output",)
         return JobOutput(
             folder=self._get(table, "folder", _path, "out", here),
@@ -203,6 +206,7 @@ class _Reader:
             keep_tree=self._get(table, "keep-tree", _yes_no, True, here),
             existing=self._get(table, "existing", _among(get_args(Existing)), "rename", here),
             batch_size=self._get(table, "batch-size", _batch_size, None, here),
+            grid=self._get(table, "grid", _yes_no, False, here),
         )
 
     def _requests(self, data: object) -> tuple[GenerateRequest, ...]:
@@ -231,6 +235,7 @@ def check_job(job: JobFile) -> None:
         raise UsageError("a template needs a table: set it with table = 'prompts.csv'")
     if job.input is not None:
         _check_input(job)
+    check_grid(job)
     if job.settings.seed is not None and any(name == "seed" for name, _ in job.matrix):
         raise UsageError("the seed is set in both [settings] and [matrix]: remove one")
 

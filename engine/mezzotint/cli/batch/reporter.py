@@ -75,6 +75,14 @@ class BatchReporter:
             self._lines.notice(code, message)
         self._message(f"notice: {plain(message, 1000)}")
 
+    def grid(self, path: str) -> None:
+        """Report the image with all others in it."""
+        if self._lines is not None:
+            self._lines.notice("grid", path)
+        elif self._output_format == "paths":
+            self._hide()
+            self._terminal.result(path)
+
     def event(self, task: BatchTask, event: Event) -> None:
         """Forward steps to the JSON lines; collect notices, which everyone sees once."""
         if isinstance(event, Notice):

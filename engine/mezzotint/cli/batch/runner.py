@@ -69,7 +69,16 @@ def run_job(job: JobFile, base: Path, arguments: argparse.Namespace, context: Co
         return 0
     reporter = BatchReporter(context, output_format, shown(output_folder(job, base)))
     ended = _run_batch(job, base, shard, devices, arguments, catalog, context, reporter)
+    if job.output.grid and ended.stopped == "finished":
+        _write_grid(job, base, reporter)
     return _finished(ended, context, reporter)
+
+
+def _write_grid(job: JobFile, base: Path, reporter: BatchReporter) -> None:
+    """Of what there is: shards run elsewhere may still add images, and the last one to end shows them all."""
+    from mezzotint.batch.sheet.sheet import write_grid
+
+    reporter.grid(shown(write_grid(job, base)))
 
 
 def _check_model(job: JobFile, catalog: "Catalog") -> None:

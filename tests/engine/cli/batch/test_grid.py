@@ -1,0 +1,52 @@
+"""`mezzotint grid`: what is an axis, and what becomes of it."""
+
+import argparse
+
+import pytest
+
+from mezzotint.cli.batch.grid import SEED, axis, job_of
+from mezzotint.cli.parser import make_parser
+from mezzotint.errors import UsageError
+
+
+def job(*words):
+    return job_of(make_parser().parse_args(["grid", "-o", "out", *words]))
+
+
+def test_axes_become_the_matrix():
+    made = job("a", "--x", "steps=10,20", "--y", "size=64x64,128x64", "--z", "lora=a.safetensors:0.5,b", "-m", "m")
+    assert made.matrix == (("steps", (10, 20)), ("size", ("64x64", "128x64")), ("lora", ("a.safetensors:0.5", "b")))
+    assert made.prompts.list == ("a",) and made.output.grid
+    assert (made.settings.seed, made.settings.model) == (SEED, "m")
+    assert job("a", "--x", "seed=1,2").settings.seed is None
+    assert job("a", "--x", "steps=1,2", "--seed", "5").settings.seed == 5
+
+
+def test_prompts_and_values_with_commas_are_divided_by_bars():
+    made = job("--x", "prompt=a house, red|a boat", "--y", "region=0,0,1,1,prompt=x|0,0,1,1,prompt=y")
+    assert made.prompts.list == ("a house, red", "a boat")
+    assert made.matrix == (("region", ("0,0,1,1,prompt=x", "0,0,1,1,prompt=y")),)
+
+
+@pytest.mark.parametrize("words", ["steps", "steps=", "steps=1,,2", "steps=1,1"])
+def test_what_is_no_axis(words):
+    with pytest.raises(argparse.ArgumentTypeError, match=r"steps.* (is not an axis|has a value twice)"):
+        axis(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["a"], "a grid varies one to 3 different options: give --x"),
+        (["a", "--x", "steps=1,2", "--y", "steps=3,4"], "different options"),
+        (["--x", "steps=1,2"], "give the prompt, or an axis of prompts"),
+        (["a", "--x", "prompt=b|c"], "give the prompt, or an axis of prompts"),
+        (["a", "--x", "init=a.png,b.png"], "init cannot be an axis of a grid; expected one of prompt, model"),
+        (["a", "--x", "hat=1,2"], "hat cannot be an axis"),
+        (["a", "--x", "steps=1,many"], "steps: 'many' is invalid"),
+        (["a", "--x", "seed=1,2", "--count", "2"], "remove count"),
+    ],
+)
+def test_mistakes_are_named(words, reason):
+    with pytest.raises(UsageError, match=reason):
+        job(*words)
