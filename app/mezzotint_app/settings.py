@@ -37,6 +37,8 @@ class Settings:
     notify: bool = True
     remember_prompts: bool = True
     when_closed: Closing = "ask"  # while work is left in the queue
+    tag_file: str = ""  # CSV for completing prompts; empty: none
+    wildcard_folder: str = ""  # with NAME.txt for each __NAME__ in a prompt; empty: none
     hub_endpoint: str = ""  # empty: HF_ENDPOINT, or else the Hugging Face Hub itself
     first_run_done: bool = False
 

@@ -36,6 +36,41 @@ class TokenCount:
     cut: int  # tokens beyond the limit, which are truncated
     honours_weights: bool  # whether it supports (word:1.2)
     more: bool = False  # the prompt exceeds the maximum; counts are for its beginning
+    parts: tuple[int, ...] = ()  # tokens of each chunk, if there are several
+
+
+CompletionKind = Literal["tag", "lora", "embedding", "wildcard"]
+MOST_DRAWN = 1000  # prompts of one request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionQuery:
+    """What is being typed in a prompt."""
+
+    word: str
+    kinds: tuple[CompletionKind, ...]
+    tag_file: str = ""  # CSV of A1111's tag completion; empty: none
+    wildcards: str = ""  # folder; empty: none
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """Something that a word could be completed to, best first."""
+
+    kind: CompletionKind
+    text: str  # the tag as in its file; a name without suffix
+    detail: str = ""  # of a tag how often it occurs, and the alias that was typed
+    path: str = ""  # of a LoRA or an embedding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawRequest:
+    """Request for what is drawn for a prompt with wildcards and alternatives, by seed."""
+
+    prompt: str
+    wildcards: str  # folder
+    seeds: tuple[int, ...]
 
 
 # ---- images

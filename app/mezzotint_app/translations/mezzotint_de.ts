@@ -991,66 +991,267 @@
     </message>
 </context>
 <context>
-    <name>CardPanel</name>
+    <name>Candidates</name>
     <message>
-        <source>Choose a thumbnail</source>
-        <translation>Bild wählen</translation>
+        <source>The canvas has too many layers. Remove one, then accept.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>CandidatesBar</name>
+    <message>
+        <source>Accept</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Choose thumbnail…</source>
-        <translation>Bild wählen…</translation>
+        <source>Candidate {number} of {count}, seed {seed}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Description</source>
-        <translation>Beschreibung</translation>
+        <source>Discard</source>
+        <translation type="unfinished">Verwerfen</translation>
     </message>
     <message>
-        <source>For finding it, separated by commas</source>
-        <translation>Zum Wiederfinden, durch Kommas getrennt</translation>
+        <source>Drop it; the file stays in the gallery</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Generate one small image, which becomes its thumbnail</source>
-        <translation>Erzeugt ein kleines Bild, das als Vorschaubild dient</translation>
+        <source>Next candidate</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Generate thumbnail</source>
-        <translation>Vorschaubild erzeugen</translation>
+        <source>Previous candidate</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Images</source>
-        <translation>Bilder</translation>
+        <source>Put it on a new layer</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Notes</source>
-        <translation>Notizen</translation>
+        <source>Show what was there before</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>Canvas</name>
+    <message>
+        <source>Canvas</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Save</source>
-        <translation>Speichern</translation>
+        <source>Control</source>
+        <translation type="unfinished">Kontrolle</translation>
     </message>
     <message>
-        <source>Save trigger words, tags and notes</source>
-        <translation>Auslösewörter, Schlagwörter und Notizen speichern</translation>
+        <source>Image</source>
+        <translation type="unfinished">Bild</translation>
     </message>
     <message>
-        <source>Tags</source>
-        <translation>Schlagwörter</translation>
+        <source>Mask</source>
+        <translation type="unfinished">Maske</translation>
     </message>
     <message>
-        <source>Trigger words</source>
-        <translation>Auslösewörter</translation>
+        <source>Reference</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Use a small copy of an image as its thumbnail</source>
-        <translation>Eine kleine Kopie eines Bildes als Vorschaubild verwenden</translation>
+        <source>Sketch</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Words that a LoRA was trained with, separated by commas</source>
-        <translation>Wörter, mit denen ein LoRA trainiert wurde, durch Kommas getrennt</translation>
+        <source>There is no picture on the canvas yet</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Your own notes</source>
-        <translation>Eigene Notizen</translation>
+        <source>Tool at {0}, {1}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>CanvasGeneration</name>
+    <message>
+        <source>Nothing was queued: {0}</source>
+        <translation type="unfinished">Nichts eingereiht: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>CanvasModel</name>
+    <message>
+        <source>A picture of {size} pixels cannot be saved.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Saved: {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The canvas has too many layers. Remove one first.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>CanvasPage</name>
+    <message>
+        <source>All layers: OpenRaster</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Discard it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images and OpenRaster</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Layers and generation</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New canvas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save as</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The canvas has not been saved, and would be lost.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The picture: PNG</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>CanvasToolbar</name>
+    <message>
+        <source>Brush (B)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Brush hardness</source>
+        <translation type="unfinished">Pinselhärte</translation>
+    </message>
+    <message>
+        <source>Brush hardness (Shift+[ and Shift+])</source>
+        <translation type="unfinished">Pinselhärte (Umschalt+[ und Umschalt+])</translation>
+    </message>
+    <message>
+        <source>Brush size</source>
+        <translation type="unfinished">Pinselgröße</translation>
+    </message>
+    <message>
+        <source>Brush size: {0} px ([ and ])</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Colour</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Colour (C)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Colour picker (I, or Alt with any tool)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Eraser (E)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fill an area of similar colour; with Ctrl it erases (G)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Frame: where is generated; drag it or its edges (F)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hardness</source>
+        <translation type="unfinished">Härte</translation>
+    </message>
+    <message>
+        <source>Lasso: fills a free shape; with Ctrl it erases (L)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Move the layer (V)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New canvas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opacity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opacity of strokes and fills</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open, save and clear</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rectangle: fills it; with Ctrl it erases (R)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation type="unfinished">Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Save as…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show everything</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation type="unfinished">Größe</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation type="unfinished">Rückgängig</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>CanvasTools</name>
+    <message>
+        <source>Fill works within the picture and the frame.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer is hidden. Show it to change it.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3072,12 +3273,12 @@
         <translation>Keine Sterne</translation>
     </message>
     <message>
-        <source>Open the Create page (Ctrl+1)</source>
-        <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
+        <source>Open in canvas</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
-        <source>Save as style…</source>
-        <translation>Als Stil speichern…</translation>
+        <source>Open the Create page (Ctrl+1)</source>
+        <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
     </message>
     <message>
         <source>Show all images</source>
@@ -3184,6 +3385,81 @@
     <message>
         <source>{0} waiting</source>
         <translation>{0} in der Warteschlange</translation>
+    </message>
+</context>
+<context>
+    <name>GeneratePanel</name>
+    <message>
+        <source>Automatic</source>
+        <translation type="unfinished">Automatisch</translation>
+    </message>
+    <message>
+        <source>Denoising strength</source>
+        <translation type="unfinished">Denoising-Stärke</translation>
+    </message>
+    <message>
+        <source>Feather</source>
+        <translation type="unfinished">Weiche Kante</translation>
+    </message>
+    <message>
+        <source>Fill</source>
+        <translation type="unfinished">Füllung</translation>
+    </message>
+    <message>
+        <source>Generate</source>
+        <translation type="unfinished">Generieren</translation>
+    </message>
+    <message>
+        <source>Generate into the frame</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Generate into the frame (Ctrl+Enter)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>How much changes; automatic: all where something is filled in, otherwise 60 %</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation type="unfinished">Bilder</translation>
+    </message>
+    <message>
+        <source>Noise</source>
+        <translation type="unfinished">Rauschen</translation>
+    </message>
+    <message>
+        <source>Number of candidates</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Original</source>
+        <translation type="unfinished">Original</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation type="unfinished">Prompt</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation type="unfinished">Stärke</translation>
+    </message>
+    <message>
+        <source>Surrounding colours, blurred</source>
+        <translation type="unfinished">Umgebende Farben, verwischt</translation>
+    </message>
+    <message>
+        <source>What the frame is to show (shared with Create)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What the masked or empty part starts from</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Width of the soft edge inside the mask</source>
+        <translation type="unfinished">Breite der weichen Kante innerhalb der Maske</translation>
     </message>
 </context>
 <context>
@@ -3717,6 +3993,93 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>LayersPanel</name>
+    <message>
+        <source>A reference image, for models that edit</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add a layer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Clear layer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Colours that generation starts from</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Layer opacity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Move layer down</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Move layer up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation type="unfinished">Name</translation>
+    </message>
+    <message>
+        <source>Opacity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Percent</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pixels of the picture</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remove layer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rename layer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rename layer…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Scale layer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Scale layer…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The image of the ControlNet that is chosen on Create</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The layer is empty, or would become too large.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tools change the selected layer; Space shows or hides it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Where the picture is generated anew</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>LeaseKeeper</name>
     <message>
         <source>A batch</source>
@@ -3798,92 +4161,14 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>LoraBrowser</name>
-    <message>
-        <source>About this LoRA</source>
-        <translation>Über dieses LoRA</translation>
-    </message>
-    <message>
-        <source>Add to prompt</source>
-        <translation>Zum Prompt hinzufügen</translation>
-    </message>
-    <message>
-        <source>All base models</source>
-        <translation>Alle Basismodelle</translation>
-    </message>
-    <message>
-        <source>All tags</source>
-        <translation>Alle Schlagwörter</translation>
-    </message>
-    <message>
-        <source>Base model</source>
-        <translation>Basismodell</translation>
-    </message>
-    <message>
-        <source>Find LoRAs</source>
-        <translation>LoRAs suchen</translation>
-    </message>
-    <message>
-        <source>LoRAs</source>
-        <translation>LoRAs</translation>
-    </message>
-    <message>
-        <source>LoRAs are found in folders named loras or Lora.</source>
-        <translation>LoRAs werden in Ordnern namens „loras“ oder „Lora“ gefunden.</translation>
-    </message>
-    <message>
-        <source>No LoRAs match.</source>
-        <translation>Keine passenden LoRAs.</translation>
-    </message>
-    <message>
-        <source>Only LoRAs for this kind of model</source>
-        <translation>Nur LoRAs für diese Art von Modell</translation>
-    </message>
-    <message>
-        <source>Only LoRAs with this tag</source>
-        <translation>Nur LoRAs mit diesem Schlagwort</translation>
-    </message>
-    <message>
-        <source>Searching for LoRAs…</source>
-        <translation>LoRAs werden gesucht…</translation>
-    </message>
-    <message>
-        <source>Show those with this in their name, tags or trigger words</source>
-        <translation>Nur LoRAs zeigen, deren Name, Schlagwörter oder Auslösewörter dies enthalten</translation>
-    </message>
-    <message>
-        <source>Tag</source>
-        <translation>Schlagwort</translation>
-    </message>
-    <message>
-        <source>Use it on the Create page, with its trigger words in the prompt</source>
-        <translation>Auf der Seite „Erstellen“ verwenden, mit seinen Auslösewörtern im Prompt</translation>
-    </message>
-</context>
-<context>
-    <name>LoraDialog</name>
-    <message>
-        <source>Close</source>
-        <translation>Schließen</translation>
-    </message>
-    <message>
-        <source>LoRAs</source>
-        <translation>LoRAs</translation>
-    </message>
-</context>
-<context>
     <name>LoraList</name>
+    <message>
+        <source>Add LoRA</source>
+        <translation type="unfinished"></translation>
+    </message>
     <message>
         <source>Add LoRA…</source>
         <translation>LoRA hinzufügen…</translation>
-    </message>
-    <message>
-        <source>All LoRAs found, with thumbnails and trigger words</source>
-        <translation>Alle gefundenen LoRAs, mit Vorschaubildern und Auslösewörtern</translation>
-    </message>
-    <message>
-        <source>Browse…</source>
-        <translation>Durchsuchen…</translation>
     </message>
     <message>
         <source>Choose LoRA files, or drop them here</source>
@@ -3913,8 +4198,8 @@ und {n} weitere</translation>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <source>Strength of the LoRA; negative values push away from what it was trained for. Ctrl and mouse wheel over the row change it</source>
-        <translation>Stärke des LoRAs; negative Werte führen weg von dem, wofür es trainiert wurde. Strg und Mausrad über der Zeile ändern sie</translation>
+        <source>Strength of the LoRA; negative values push away from what it was trained for</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Use LoRA {name}</source>
@@ -3967,6 +4252,10 @@ und {n} weitere</translation>
         <translation>Batch</translation>
     </message>
     <message>
+        <source>Canvas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Create</source>
         <translation>Erstellen</translation>
     </message>
@@ -3981,10 +4270,6 @@ und {n} weitere</translation>
     <message>
         <source>Queue</source>
         <translation>Warteschlange</translation>
-    </message>
-    <message>
-        <source>Style {name} saved</source>
-        <translation>Stil {name} gespeichert</translation>
     </message>
     <message>
         <source>Train</source>
@@ -4451,24 +4736,12 @@ und {n} weitere</translation>
         <translation>Ordner hinzufügen…</translation>
     </message>
     <message>
-        <source>All families</source>
-        <translation>Alle Familien</translation>
-    </message>
-    <message>
-        <source>All tags</source>
-        <translation>Alle Schlagwörter</translation>
-    </message>
-    <message>
         <source>Choose from a list, or enter a Hugging Face model</source>
         <translation>Aus einer Liste wählen oder ein Hugging-Face-Modell eingeben</translation>
     </message>
     <message>
         <source>Download a model…</source>
         <translation>Modell herunterladen…</translation>
-    </message>
-    <message>
-        <source>Family</source>
-        <translation>Familie</translation>
     </message>
     <message>
         <source>Find models</source>
@@ -4483,32 +4756,12 @@ und {n} weitere</translation>
         <translation>Die Modelle in einem Ordner oder in einer ComfyUI- oder A1111-Installation auflisten; nichts wird kopiert</translation>
     </message>
     <message>
-        <source>LoRAs</source>
-        <translation>LoRAs</translation>
-    </message>
-    <message>
         <source>Model folders, and models removed from the list</source>
         <translation>Modellordner und aus der Liste entfernte Modelle</translation>
     </message>
     <message>
-        <source>Models</source>
-        <translation>Modelle</translation>
-    </message>
-    <message>
-        <source>Models and LoRAs</source>
-        <translation>Modelle und LoRAs</translation>
-    </message>
-    <message>
         <source>Models on this machine</source>
         <translation>Modelle auf diesem Rechner</translation>
-    </message>
-    <message>
-        <source>Only models of this family</source>
-        <translation>Nur Modelle dieser Familie</translation>
-    </message>
-    <message>
-        <source>Only models with this tag</source>
-        <translation>Nur Modelle mit diesem Schlagwort</translation>
     </message>
     <message>
         <source>Rescan</source>
@@ -4519,12 +4772,8 @@ und {n} weitere</translation>
         <translation>Alle Ordner erneut durchsuchen</translation>
     </message>
     <message>
-        <source>Show models with this in their name, tags or trigger words</source>
-        <translation>Nur Modelle zeigen, deren Name, Schlagwörter oder Auslösewörter dies enthalten</translation>
-    </message>
-    <message>
-        <source>Tag</source>
-        <translation>Schlagwort</translation>
+        <source>Show models whose name contains this text</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4790,17 +5039,6 @@ und {n} weitere</translation>
     <message>
         <source>Resume the queue</source>
         <translation>Mit der Warteschlange weitermachen</translation>
-    </message>
-</context>
-<context>
-    <name>PictureMaker</name>
-    <message>
-        <source>Choose a model on the Create page first.</source>
-        <translation>Zuerst auf der Seite „Erstellen“ ein Modell wählen.</translation>
-    </message>
-    <message>
-        <source>Thumbnail of {name}</source>
-        <translation>Vorschaubild von {name}</translation>
     </message>
 </context>
 <context>
@@ -5993,73 +6231,6 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>SaveStyleDialog</name>
-    <message>
-        <source>Added to the negative prompt that you write later</source>
-        <translation>Wird später an den Negativ-Prompt angehängt</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>Close without saving</source>
-        <translation>Schließen, ohne zu speichern</translation>
-    </message>
-    <message>
-        <source>Name</source>
-        <translation>Name</translation>
-    </message>
-    <message>
-        <source>Negative prompt</source>
-        <translation>Negativ-Prompt</translation>
-    </message>
-    <message>
-        <source>Overwrites the style that is there</source>
-        <translation>Überschreibt den vorhandenen Stil</translation>
-    </message>
-    <message>
-        <source>Prompt</source>
-        <translation>Prompt</translation>
-    </message>
-    <message>
-        <source>Replace the style of that name</source>
-        <translation>Den Stil dieses Namens ersetzen</translation>
-    </message>
-    <message>
-        <source>Save</source>
-        <translation>Speichern</translation>
-    </message>
-    <message>
-        <source>Save as style</source>
-        <translation>Als Stil speichern</translation>
-    </message>
-    <message>
-        <source>Save the style in the settings folder</source>
-        <translation>Den Stil im Einstellungsordner speichern</translation>
-    </message>
-    <message>
-        <source>Settings</source>
-        <translation>Einstellungen</translation>
-    </message>
-    <message>
-        <source>The name in the list, and for --style</source>
-        <translation>Der Name in der Liste und für --style</translation>
-    </message>
-    <message>
-        <source>Which settings are part of the style</source>
-        <translation>Welche Einstellungen zum Stil gehören</translation>
-    </message>
-    <message>
-        <source>{prompt} stands for the prompt that you write later</source>
-        <translation>{prompt} steht für den Prompt, der später geschrieben wird</translation>
-    </message>
-    <message>
-        <source>{prompt}, …</source>
-        <translation>{prompt}, …</translation>
-    </message>
-</context>
-<context>
     <name>SectionHeading</name>
     <message>
         <source>closed</source>
@@ -6402,13 +6573,13 @@ und {n} weitere</translation>
         <source>Strength</source>
         <translation>Stärke</translation>
     </message>
-    <message>
-        <source>Styles</source>
-        <translation>Stile</translation>
-    </message>
 </context>
 <context>
     <name>Shortcuts</name>
+    <message>
+        <source>Accept the candidate</source>
+        <translation type="unfinished"></translation>
+    </message>
     <message>
         <source>All pages</source>
         <translation>Überall</translation>
@@ -6422,12 +6593,20 @@ und {n} weitere</translation>
         <translation>Batch</translation>
     </message>
     <message>
+        <source>Before, after</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Brush, eraser</source>
         <translation>Pinsel, Radierer</translation>
     </message>
     <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Canvas</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Change the weight of words</source>
@@ -6440,6 +6619,10 @@ und {n} weitere</translation>
     <message>
         <source>Close</source>
         <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Colour</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Compare two</source>
@@ -6460,6 +6643,10 @@ und {n} weitere</translation>
     <message>
         <source>Discard changes</source>
         <translation>Änderungen verwerfen</translation>
+    </message>
+    <message>
+        <source>Discard the candidate</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Duplicate</source>
@@ -6498,8 +6685,16 @@ und {n} weitere</translation>
         <translation>Als Nächstes generieren</translation>
     </message>
     <message>
+        <source>Give up the shape</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Hold or release the brush</source>
         <translation>Pinsel halten oder loslassen</translation>
+    </message>
+    <message>
+        <source>Hold or release the tool</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Image details</source>
@@ -6546,6 +6741,10 @@ und {n} weitere</translation>
         <translation>Trennlinie verschieben</translation>
     </message>
     <message>
+        <source>Move the tool; with Shift in small steps</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Move to front</source>
         <translation>An den Anfang</translation>
     </message>
@@ -6558,8 +6757,16 @@ und {n} weitere</translation>
         <translation>Nach oben, nach unten</translation>
     </message>
     <message>
+        <source>Open in canvas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Open the output folder</source>
         <translation>Ausgabeordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open, save</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Paint where the brush is</source>
@@ -6572,6 +6779,14 @@ und {n} weitere</translation>
     <message>
         <source>Paste an image</source>
         <translation>Bild einfügen</translation>
+    </message>
+    <message>
+        <source>Press the tool</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous, next candidate</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Previous, next image</source>
@@ -6648,6 +6863,10 @@ und {n} weitere</translation>
     <message>
         <source>Toggle star</source>
         <translation>Stern umschalten</translation>
+    </message>
+    <message>
+        <source>Tools, in the toolbar&apos;s order</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Train</source>
@@ -6819,102 +7038,6 @@ und {n} weitere</translation>
     <message>
         <source>{path} could not be read ({reason}); {kept}, and defaults are used for what is missing.</source>
         <translation>{path} konnte nicht gelesen werden ({reason}); {kept}, und für Fehlendes gelten Standardwerte.</translation>
-    </message>
-</context>
-<context>
-    <name>StyleBar</name>
-    <message>
-        <source>Choose styles, which surround the prompt with their texts; save, import and remove them</source>
-        <translation>Stile wählen, die den Prompt mit ihren Texten umgeben; speichern, importieren und löschen</translation>
-    </message>
-    <message>
-        <source>Remove style {name}</source>
-        <translation>Stil {name} entfernen</translation>
-    </message>
-    <message>
-        <source>Styles…</source>
-        <translation>Stile…</translation>
-    </message>
-</context>
-<context>
-    <name>StyleChoices</name>
-    <message numerus="yes">
-        <source>%n styles added</source>
-        <translation>
-            <numerusform>%n Stil hinzugefügt</numerusform>
-            <numerusform>%n Stile hinzugefügt</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
-    <name>StylesDialog</name>
-    <message>
-        <source>Add it to the prompt, and its settings to the page</source>
-        <translation>Fügt ihn zum Prompt hinzu und übernimmt seine Einstellungen auf der Seite</translation>
-    </message>
-    <message>
-        <source>Add the styles of a styles.csv of A1111, or a .json file of Fooocus&apos; folder sdxl_styles</source>
-        <translation>Die Stile einer styles.csv von A1111 oder einer .json-Datei aus dem Fooocus-Ordner sdxl_styles hinzufügen</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>Schließen</translation>
-    </message>
-    <message>
-        <source>Delete</source>
-        <translation>Löschen</translation>
-    </message>
-    <message>
-        <source>Delete this style for good</source>
-        <translation>Diesen Stil endgültig löschen</translation>
-    </message>
-    <message>
-        <source>Find styles</source>
-        <translation>Stile suchen</translation>
-    </message>
-    <message>
-        <source>Import styles</source>
-        <translation>Stile importieren</translation>
-    </message>
-    <message>
-        <source>Import…</source>
-        <translation>Importieren…</translation>
-    </message>
-    <message>
-        <source>Its settings stay on the page</source>
-        <translation>Seine Einstellungen bleiben auf der Seite</translation>
-    </message>
-    <message>
-        <source>Negative prompt</source>
-        <translation>Negativ-Prompt</translation>
-    </message>
-    <message>
-        <source>Prompt</source>
-        <translation>Prompt</translation>
-    </message>
-    <message>
-        <source>Remove from prompt</source>
-        <translation>Vom Prompt entfernen</translation>
-    </message>
-    <message>
-        <source>Save settings…</source>
-        <translation>Einstellungen speichern…</translation>
-    </message>
-    <message>
-        <source>Save the settings of the Create page as a style</source>
-        <translation>Die Einstellungen der Seite „Erstellen“ als Stil speichern</translation>
-    </message>
-    <message>
-        <source>Show styles whose name or text contains this</source>
-        <translation>Nur Stile zeigen, deren Name oder Text dies enthält</translation>
-    </message>
-    <message>
-        <source>Styles</source>
-        <translation>Stile</translation>
-    </message>
-    <message>
-        <source>Use</source>
-        <translation>Verwenden</translation>
     </message>
 </context>
 <context>

@@ -252,16 +252,6 @@
     </message>
 </context>
 <context>
-    <name>StyleChoices</name>
-    <message numerus="yes">
-        <source>%n styles added</source>
-        <translation>
-            <numerusform>%n style added</numerusform>
-            <numerusform>%n styles added</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
     <name>Training</name>
     <message numerus="yes">
         <source>%n images</source>

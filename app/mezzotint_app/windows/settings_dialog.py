@@ -26,6 +26,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
+from mezzotint_app.widgets.inputs.batch_path import BatchPath
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
@@ -54,6 +55,7 @@ class SettingsDialog(QDialog):
         self.tabs = QTabWidget()
         self.tabs.setAccessibleName(self.tr("Settings"))
         self.tabs.addTab(_tab(self._with_previews(self.images)), self.tr("Images"))
+        self.tabs.addTab(_tab(_filled(self._prompts())), self.tr("Prompts"))
         self.tabs.addTab(_tab(_filled(self._looks())), self.tr("Window"))
         self.tabs.addTab(_tab(_filled(self._machine())), self.tr("Machine"))
         self.tabs.addTab(_tab(_filled(self._privacy())), self.tr("Privacy"))
@@ -84,6 +86,14 @@ class SettingsDialog(QDialog):
         )
         images.add(self._choice("preview_decoder", name, choices), name)
         return images
+
+    def _prompts(self) -> QFormLayout:
+        form = _form()
+        tags, tip = self.tr("Tag file"), self.tr("CSV of A1111's tag completion; its tags are offered while you type")
+        form.addRow(tags, self._path("tag_file", BatchPath(tags, tip, "file", patterns="*.csv")))
+        folder, tip = self.tr("Wildcard folder"), self.tr("NAME.txt has a line for each text that __NAME__ can become")
+        form.addRow(folder, self._path("wildcard_folder", BatchPath(folder, tip, "folder")))
+        return form
 
     def _looks(self) -> QFormLayout:
         form = _form()
@@ -203,6 +213,12 @@ class SettingsDialog(QDialog):
         box.toggled.connect(lambda on: self._settings.change(**{field: on}))
         box.setObjectName(field)
         return box
+
+    def _path(self, field: str, line: BatchPath) -> BatchPath:
+        line.show_path(getattr(self._settings.value(), field), self.tr("none"))
+        line.edited.connect(lambda path: self._settings.change(**{field: path}))
+        line.setObjectName(field)
+        return line
 
     def _choice(self, field: str, name: str, choices: Sequence[tuple[str, Any]]) -> QComboBox:
         box = QComboBox()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
-from mezzotint.catalog.named_files import CONTROLNETS, LORAS, named_files
+from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, named_files
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
@@ -158,6 +158,10 @@ class Catalog:
     def controlnets(self) -> dict[str, Path]:
         """The ControlNet files in the usual folders, by name."""
         return named_files(self._places, CONTROLNETS)
+
+    def embeddings(self) -> dict[str, Path]:
+        """Embedding files by name."""
+        return named_files(self._places, EMBEDDINGS)
 
     def default(self) -> ModelRef:
         """The bundled model that works on a fresh install."""

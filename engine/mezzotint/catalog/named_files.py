@@ -1,4 +1,4 @@
-"""LoRAs, ControlNets and upscalers: files by name, in the folders of this program and of others."""
+"""LoRAs, embeddings, ControlNets and upscalers: files by name, in the folders of this program and of others."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,7 @@ class FileKind:
 
 
 LORAS = FileKind(folders=("loras", "Lora"))
+EMBEDDINGS = FileKind(folders=("embeddings",))  # of textual inversion; in A1111 beside the folder models
 CONTROLNETS = FileKind(folders=("controlnet", "ControlNet"))
 UPSCALERS = FileKind(
     folders=("upscale_models", "ESRGAN", "RealESRGAN", "SwinIR", "DAT", "HAT"), suffixes=(".safetensors", ".pth", ".pt")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
+    CompletionQuery,
+    DrawRequest,
     Dropped,
     GalleryQuery,
     GalleryScan,
@@ -23,6 +25,7 @@ from mezzotint.rpc.server import Method
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
+    from mezzotint.library.completion.completer import Completer
     from mezzotint.library.gallery.gallery import Gallery
     from mezzotint.library.pixels import PixelFiles
     from mezzotint.library.thumbnails import Thumbnails
@@ -43,6 +46,7 @@ class LibraryServices:
         self._thumbnails: Thumbnails | None = None
         self._pixels: PixelFiles | None = None
         self._tokens: TokenCounter | None = None
+        self._completer: Completer | None = None
 
     @property
     def gallery(self) -> "Gallery":
@@ -80,6 +84,15 @@ class LibraryServices:
             self._tokens = self._tokens or TokenCounter(lambda ref: self._make_catalog().find(ref))
             return self._tokens
 
+    @property
+    def completer(self) -> "Completer":
+        """What completes prompts."""
+        from mezzotint.library.completion.completer import Completer
+
+        with self._making:
+            self._completer = self._completer or Completer(self._make_catalog)
+            return self._completer
+
     def models(self) -> tuple[ModelInfo, ...]:
         """Search for models and return all that are found."""
         if self._tokens is not None:
@@ -114,6 +127,10 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
         "notices": Method(params=None, run=lambda *_: services.notices()),
         "inspect": Method(params=ModelRef, run=lambda asked, *_: services.inspect(asked)),
         "tokens": Method(params=TokenRequest, run=lambda asked, *_: services.tokens.count(asked), lane="apart"),
+        "complete": Method(
+            params=CompletionQuery, run=lambda asked, *_: services.completer.complete(asked), lane="apart"
+        ),
+        "draw": Method(params=DrawRequest, run=lambda asked, *_: _draw(asked), lane="apart"),
         "metadata": Method(params=PathParams, run=lambda asked, *_: _metadata(asked)),
         "examine": Method(params=PathsParams, run=lambda asked, *_: _examine(asked)),
         "thumbnail": Method(
@@ -147,6 +164,12 @@ def _metadata(asked: PathParams) -> ImageMetadata:
     from mezzotint.images.metadata import read_metadata
 
     return read_metadata(Path(asked.path))
+
+
+def _draw(asked: DrawRequest) -> tuple[str, ...]:
+    from mezzotint.library.completion.completer import drawn
+
+    return drawn(asked)
 
 
 def _upscale(asked: UpscaleRequest, tell: OnEvent, cancelled: IsCancelled) -> UpscaledImage:

@@ -105,7 +105,7 @@ def _valid(prompt: str) -> str:
 def _clip_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ...]:
     fragments = parse(prompt)
     read = {name: _read(fragments, tokenizer) for name, tokenizer in known.tokenizers.items()}
-    chunks = max(count for _, count in read.values())  # both encoders get as many chunks: the shorter is padded
+    chunks = max(len(parts) for _, parts in read.values())  # both encoders get as many chunks: the shorter is padded
     most = CHUNK_LIMIT * CHUNK_CAPACITY
     return tuple(
         TokenCount(
@@ -116,19 +116,21 @@ def _clip_counts(prompt: str, known: _Known, more: bool) -> tuple[TokenCount, ..
             cut=max(0, tokens - most),
             honours_weights=True,
             more=more or chunks > CHUNK_LIMIT,
+            parts=parts if 1 < chunks <= CHUNK_LIMIT else (),
         )
-        for name, (tokens, _) in sorted(read.items())
+        for name, (tokens, parts) in sorted(read.items())
     )
 
 
-def _read(fragments: Sequence[Fragment | Break], tokenizer: TextTokenizer) -> tuple[int, int]:
-    """Return the numbers of tokens and chunks; CHUNK_LIMIT + 1 chunks if the engine would refuse the prompt."""
+def _read(fragments: Sequence[Fragment | Break], tokenizer: TextTokenizer) -> tuple[int, tuple[int, ...]]:
+    """Return the numbers of all tokens and of each chunk's; CHUNK_LIMIT + 1 chunks if the engine would refuse them."""
     ids = {part.text: _ids(tokenizer, part.text) for part in fragments if isinstance(part, Fragment)}
     tokens = sum(len(ids[part.text]) for part in fragments if isinstance(part, Fragment))
     try:
-        return tokens, len(chunk(fragments, lambda text: ids[text] if text in ids else _ids(tokenizer, text)))
+        chunks = chunk(fragments, lambda text: ids[text] if text in ids else _ids(tokenizer, text))
+        return tokens, tuple(len(one.ids) for one in chunks)
     except UsageError:
-        return tokens, CHUNK_LIMIT + 1
+        return tokens, (0,) * (CHUNK_LIMIT + 1)
 
 
 def _ids(tokenizer: TextTokenizer, text: str) -> list[int]:

@@ -1,6 +1,7 @@
 """The Create page: its settings as a request, and queueing it."""
 
 import os
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from mezzotint.jobs.store import JobStore
 
 Part = Literal["all", "prompt", "seed"]
+_SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 MOST_COMMANDS = 100  # copied at once
 _EARLIER_SECTIONS = {"picture": "image"}  # section names in files of version 0.1
 
@@ -95,6 +97,10 @@ class CreateModel(QObject):
         self.preview.ended.connect(self.changed)  # a failed request does not count as a repetition
         queue.opened.connect(lambda _notice: self._ask_time(force=True))
         self.prompts.refused.connect(self.noticed)
+        for completion in (self.prompts.completion, self.prompts.negative_completion):
+            completion.failed.connect(self.noticed)
+            completion.lora_chosen.connect(self.add_lora)
+            completion.embedding_chosen.connect(self._add_embedding)
         self.models.failed.connect(self.noticed)
         self.styles.applied.connect(self._apply_style)
         self.queued.connect(lambda _entry: self.preview.forget_failure())
@@ -190,7 +196,8 @@ class CreateModel(QObject):
 
     def image_count(self) -> int:
         """Return the number of images that Generate would queue."""
-        return self.chosen.settings().count * self.prompts.alternatives.found().count
+        draws = self.prompts.draws.draws(self.prompts.prompt())  # one for each image
+        return self.chosen.settings().count * (1 if draws else self.prompts.alternatives.found().count)
 
     def generate(self, front: bool = False) -> bool:
         """Queue the request as one entry, last or first; returns False if it has problems."""
@@ -200,22 +207,35 @@ class CreateModel(QObject):
             return False
         request = self.request()
         self.prompts.remember()
+        if not self.prompts.draws.draws(request.prompt):
+            self._add(request, lambda: expand(request), front)
+            return True
+        first = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
+        seeds = tuple(range(first, first + request.count))
 
+        def drawn(prompts: tuple[str, ...]) -> None:
+            pairs = zip(prompts, seeds, strict=True)
+            wanted = tuple(replace(request, prompt=prompt, seed=seed, count=1) for prompt, seed in pairs)
+            self._add(request, lambda: wanted, front)
+
+        self.prompts.draws.draw(request.prompt, seeds, drawn, self._not_queued)
+        return True
+
+    def _not_queued(self, reason: object) -> None:
+        self.not_queued.emit(self.tr("Nothing was queued: {0}").format(reason))
+
+    def _add(self, request: GenerateRequest, make: Callable[[], tuple[GenerateRequest, ...]], front: bool) -> None:
         def add(store: "JobStore") -> int:
-            wanted = expand(request)
+            wanted = make()
             # The first alternative is not representative of all.
             return store.add(wanted, front=front, title=title_of(request) if len(wanted) > 1 else None)
-
-        def refused(error: Exception) -> None:
-            self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error))
 
         def added(entry: int) -> None:
             self._request_history.remember(request)
             self.queued.emit(entry)
             self.changed.emit()
 
-        self._queue.change(add, added, refused)
-        return True
+        self._queue.change(add, added, self._not_queued)
 
     def would_repeat(self) -> bool:
         """Whether Generate would repeat an image that was already requested."""
@@ -320,6 +340,10 @@ class CreateModel(QObject):
         missing = [one for one in words if one.lower() not in prompt.lower()]
         if missing:
             self.prompts.set_prompt(", ".join(filter(None, (prompt.rstrip(" ,"), *missing))))
+
+    def _add_embedding(self, path: str) -> None:
+        paths = self.chosen.settings().embeddings
+        self.chosen.change(embeddings=paths if path in paths else (*paths, path))
 
     def apply_request(self, request: GenerateRequest) -> None:
         """Fill in the page from a request."""

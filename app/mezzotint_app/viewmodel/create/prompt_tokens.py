@@ -83,6 +83,9 @@ class PromptTokens(QObject):
         counted = self.tr("{tokens} of {limit} tokens").format(tokens=count.tokens, limit=count.limit)
         if count.cut:
             return self.tr("{counted}: truncated after {limit}").format(counted=counted, limit=count.limit)
+        if len(count.parts) > 1:
+            parts = " + ".join(map(str, count.parts))
+            return self.tr("{parts} of {limit} tokens each").format(parts=parts, limit=count.limit)
         if count.chunks > 1:
             return self.tr("{counted}: read in {parts} parts").format(counted=counted, parts=count.chunks)
         return counted

@@ -7,7 +7,9 @@ from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.create.completion import PromptCompletion
 from mezzotint_app.viewmodel.create.prompt_alternatives import PromptAlternatives
+from mezzotint_app.viewmodel.create.prompt_draws import PromptDraws
 from mezzotint_app.viewmodel.create.prompt_history import PromptHistory
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
 from mezzotint_app.viewmodel.create.state import CreateState
@@ -31,6 +33,9 @@ class Prompts(QObject):
         self._model = ""
         self.tokens = PromptTokens(librarian, self)
         self.negative_tokens = PromptTokens(librarian, self)
+        self.completion = PromptCompletion(librarian, settings, self)
+        self.negative_completion = PromptCompletion(librarian, settings, self)
+        self.draws = PromptDraws(librarian, settings, self)
         self.alternatives = PromptAlternatives(pool, self)
         self.alternatives.changed.connect(self._count)
         self._cut()
@@ -88,6 +93,11 @@ class Prompts(QObject):
         if self._settings.value().remember_prompts and self._history.remember(self.prompt()):
             self._state.change(history=self._history.prompts())
 
+    def earlier(self, search: str = "") -> tuple[str, ...]:
+        """Return the prompts of the history that contain all words of a search, the newest first."""
+        words = search.lower().split()
+        return tuple(one for one in self._history.prompts() if all(word in one.lower() for word in words))
+
     def forget(self) -> None:
         """Clear the history."""
         self._history.forget()
@@ -125,6 +135,7 @@ class Prompts(QObject):
 
     def _update(self) -> None:
         self.alternatives.set(self.styled_prompt())
+        self.draws.set(self.styled_prompt())
         self._count()
 
     def _count(self) -> None:

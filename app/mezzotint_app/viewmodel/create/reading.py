@@ -48,6 +48,7 @@ def read_request(request: GenerateRequest) -> ReadSettings:
         dtype=_unless_auto(request.dtype),
         vae_tile=request.vae_tile,
         strict=request.strict,
+        regions=request.regions,
     )
     settings = _with_cascade(settings, cascade, left_out)
     if any(_says_own_words(stage, request) for stage in cascade.stages):

@@ -67,6 +67,7 @@ def request_of(form: Form) -> GenerateRequest:
         fast=settings.fast,
         cuda_graphs=settings.cuda_graphs or "auto",
         strict=settings.strict,
+        regions=settings.regions,
         output=Output(path=form.output, preview_decoder=window.preview_decoder),
     )
 

@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Space,
 )
 from mezzotint.values.basic import Integer, Number
+from mezzotint.values.regions import RegionRef
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 
 MOST_MODELS = 400  # with stored settings
@@ -66,11 +67,12 @@ class CreateSettings(Sampling):
     dtype: Dtype | None = None
     vae_tile: int | None = None
     strict: bool = False
+    regions: tuple[RegionRef, ...] = ()
 
 
 _SAMPLING = declared(Sampling)
 _WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label and one.scope != "refining")
-KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict")
+KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict", "regions")
 _UNSET = CreateSettings()
 _NUMBERS = (
     *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),

@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.values.regions import Region, RegionRef
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 from mezzotint_app.viewmodel.option_texts import label
@@ -58,6 +59,7 @@ def setting_texts(request: GenerateRequest, own: ModelDefaults | None = None) ->
         _row("embeddings", ", ".join(map(file_name, request.embeddings)) or None, translate("Differences", "none")),
         _row("images", _images(request, "init", "mask"), translate("Differences", "none")),
         _row("controls", _controls(request.controls), translate("Differences", "none")),
+        _row("regions", _regions(request.regions), translate("Differences", "none")),
         _row("references", _images(request, "reference"), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
         _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
@@ -136,6 +138,7 @@ def _names() -> dict[str, str]:
         "embeddings": translate("Differences", "Embeddings"),
         "images": translate("Differences", "Init image"),
         "controls": translate("Differences", "Control images"),
+        "regions": translate("Differences", "Regional prompts"),
         "references": translate("Differences", "Reference images"),
         "strength": translate("Differences", "Strength"),
         "quantization": translate("Differences", "Quantization"),
@@ -153,6 +156,10 @@ def _loras(loras: Sequence[LoraRef]) -> str | None:
 def _controls(controls: Sequence[ControlRef]) -> str | None:
     shown = (f"{file_name(one.image)}: {file_name(one.model)} ({number_text(one.weight)})" for one in controls)
     return ", ".join(shown) or None
+
+
+def _regions(regions: Sequence[RegionRef]) -> str | None:
+    return "; ".join(Region().to_setting(one) for one in regions) or None
 
 
 def _images(request: GenerateRequest, *roles: str) -> str | None:

@@ -2,27 +2,27 @@
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QFont,
+    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
-    QSyntaxHighlighter,
-    QTextCharFormat,
     QTextCursor,
-    QTextDocument,
     QTextOption,
 )
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from mezzotint_app import theme
+from mezzotint_app.viewmodel.create.completion import PromptCompletion
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
-from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight, groups
+from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight
 from mezzotint_app.viewmodel.models.cards import LORA_FORMAT, dragged_lora
+from mezzotint_app.widgets.inputs.completion_list import CompletionList
+from mezzotint_app.widgets.inputs.prompt_marks import PromptMarks
+from mezzotint_app.widgets.inputs.text_places import TextPlaces
 
 _AROUND = 22  # pixels of frame and margins
 _LONG = 8_000  # characters above which a very long word takes long to wrap
 _ENDLESS = 2_000  # characters of such a word
-_MARKED = 8_000  # characters of a line above which weights are not highlighted
 
 
 class PromptEdit(QPlainTextEdit):
@@ -36,9 +36,19 @@ class PromptEdit(QPlainTextEdit):
     lora_dropped = Signal(str, tuple, object)  # path, trigger words, and weight or None
     weights_unread = Signal()  # a weight was to be changed although the model ignores weights
 
-    def __init__(self, name: str, tip: str, *, lines: int, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        tip: str,
+        *,
+        lines: int,
+        completion: PromptCompletion | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._shown = ""
+        self._completion = completion
+        self.offered = CompletionList(self)
         self._weighs = True
         self.setAccessibleName(name)
         self.setToolTip(tip)
@@ -46,9 +56,14 @@ class PromptEdit(QPlainTextEdit):
         self._lines = lines
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().documentLayout().documentSizeChanged.connect(self._resized)
-        self._marks = _Marks(self.document())
+        self._marks = PromptMarks(self.document())
         self.textChanged.connect(self._changed)
         theme.changes().changed.connect(self._marks.rehighlight)
+        self.offered.chosen.connect(self._complete)
+        if completion is not None:
+            completion.changed.connect(self._offer)
+            self.cursorPositionChanged.connect(self._moved)
+            self.selectionChanged.connect(self._moved)
 
     def text(self) -> str:
         """The text as it was written, with non-breaking spaces preserved."""
@@ -99,8 +114,32 @@ class PromptEdit(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Handle the keys for weights, history and Generate."""
-        if not self._handled(event):
+        if not self._chooses(event) and not self._handled(event):
             super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        """Offer nothing while another control has the focus."""
+        if self._completion is not None:
+            self._completion.dismiss()
+        super().focusOutEvent(event)
+
+    def _chooses(self, event: QKeyEvent) -> bool:
+        """Handle the keys of the list of completions, if it is open."""
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if not self.offered.isVisible() or held != Qt.KeyboardModifier.NoModifier or self._completion is None:
+            return False
+        match event.key():
+            case Qt.Key.Key_Up | Qt.Key.Key_Down:
+                self.offered.move_by(1 if event.key() == Qt.Key.Key_Down else -1)
+            case Qt.Key.Key_Tab:
+                self._complete(max(0, self.offered.currentRow()))
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter if self.offered.currentRow() >= 0:
+                self._complete(self.offered.currentRow())
+            case Qt.Key.Key_Escape:
+                self._completion.dismiss()
+            case _:
+                return False
+        return True
 
     def _handled(self, event: QKeyEvent) -> bool:
         held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
@@ -124,20 +163,49 @@ class PromptEdit(QPlainTextEdit):
             return
         cursor = self.textCursor()
         text = self.text()
-        places = _Places(text)
+        places = TextPlaces(text)
         start, end = cursor.selectionStart(), cursor.selectionEnd()
         edit = changed_weight(text, places.index(start), places.index(end), step)
         if edit is not None:
             self._apply(edit, places)
 
-    def _apply(self, edit: WeightEdit, places: "_Places") -> None:
+    def _apply(self, edit: WeightEdit, places: TextPlaces) -> None:
         cursor = self.textCursor()
         cursor.setPosition(places.position(edit.start))
         cursor.setPosition(places.position(edit.end), QTextCursor.MoveMode.KeepAnchor)
         cursor.insertText(edit.text)
-        after = _Places(self.text())
+        after = TextPlaces(self.text())
         cursor.setPosition(after.position(edit.select_start))
         cursor.setPosition(after.position(edit.select_end), QTextCursor.MoveMode.KeepAnchor)
+        self.setTextCursor(cursor)
+
+    # ---- completion
+
+    def _moved(self) -> None:
+        """Complete only what is typed here: not while something is selected or the text comes from elsewhere."""
+        if self._completion is None:
+            return
+        cursor, text = self.textCursor(), self.text()
+        if self.hasFocus() and not cursor.hasSelection():
+            self._completion.type(text, TextPlaces(text).index(cursor.position()))
+        else:
+            self._completion.dismiss()
+
+    def _offer(self) -> None:
+        if self._completion is not None:
+            found = self._completion.found() if self.hasFocus() else ()
+            corner = self.cursorRect().bottomLeft()
+            self.offered.show_found(found, self.viewport().mapToGlobal(corner))
+
+    def _complete(self, number: int) -> None:
+        text, places = self.text(), TextPlaces(self.text())
+        edit = None if self._completion is None else self._completion.choose(number, text)
+        if edit is None:
+            return
+        cursor = self.textCursor()
+        cursor.setPosition(places.position(edit.start))
+        cursor.setPosition(places.position(edit.end), QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(edit.text)
         self.setTextCursor(cursor)
 
     # ---- text
@@ -183,49 +251,3 @@ class PromptEdit(QPlainTextEdit):
         if text != self._shown:
             self._shown = text
             self.edited.emit(text)
-
-
-class _Places:
-    """Maps Python string indices to document positions (UTF-16), where characters above U+FFFF count twice."""
-
-    def __init__(self, text: str) -> None:
-        self._wide = [place for place, letter in enumerate(text) if ord(letter) > 0xFFFF]
-
-    def position(self, index: int) -> int:
-        return index + sum(1 for place in self._wide if place < index)
-
-    def index(self, position: int) -> int:
-        before = 0
-        for place in self._wide:
-            if place + before >= position:
-                break
-            before += 1
-        return position - before
-
-
-class _Marks(QSyntaxHighlighter):
-    """Highlights weights: above 1 in bold, below 1 in italics; brackets and numbers are muted."""
-
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-
-    def highlightBlock(self, text: str) -> None:  # noqa: N802
-        if "(" not in text or len(text) > _MARKED:
-            return
-        places = _Places(text)
-        for group in sorted(groups(text), key=lambda one: one.start):
-            inner = QTextCharFormat()
-            if group.weight > 1:
-                inner.setFontWeight(QFont.Weight.Bold)
-            elif group.weight < 1:
-                inner.setFontItalic(True)
-            self._mark(places, group.inner_start, group.inner_end, inner)
-        quiet = QTextCharFormat()
-        quiet.setForeground(theme.colour("muted"))
-        for group in groups(text):
-            self._mark(places, group.start, group.inner_start, quiet)
-            self._mark(places, group.inner_end, group.end, quiet)
-
-    def _mark(self, places: _Places, start: int, end: int, form: QTextCharFormat) -> None:
-        begin = places.position(start)
-        self.setFormat(begin, places.position(end) - begin, form)

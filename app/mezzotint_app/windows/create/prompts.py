@@ -1,14 +1,18 @@
 """The prompt and negative prompt on the Create page."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
+from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.create.history_dialog import HistoryDialog
 from mezzotint_app.windows.create.style_bar import StyleBar
+
+_EXAMPLE = 300  # characters of an example
 
 
 class TokenLine(QWidget):
@@ -64,20 +68,34 @@ class CreatePrompts(QWidget):
                 " earlier prompts; {red|blue}: one image for each; Ctrl+Enter: Generate"
             ),
             lines=5,
+            completion=self._words.completion,
         )
         self.negative = PromptEdit(
-            self.tr("Negative prompt"), self.tr("What the image should not show; optional"), lines=2
+            self.tr("Negative prompt"),
+            self.tr("What the image should not show; optional"),
+            lines=2,
+            completion=self._words.negative_completion,
         )
+        self.history = icon_button("reuse", self.tr("Earlier prompts"))
+        self.history.clicked.connect(self.open_history)
         self._lines = TokenLine(self._words.tokens), TokenLine(self._words.negative_tokens)
         self._field = Field(self.tr("Prompt"), self.prompt)
         self._negative_field = Field(self.tr("Negative prompt"), self.negative)
         self._alternatives = plain_label(role="muted", wrap=True)
         self.styles = StyleBar(model)
+        self._draws = plain_label(role="muted", wrap=True)
+        self._undrawn = plain_label(role="warning", wrap=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for widget in (self._field, self._lines[0], self._alternatives):
-            layout.addWidget(widget)
+        counted = QHBoxLayout()
+        counted.setSpacing(8)
+        counted.addWidget(self._lines[0], 1)
+        counted.addWidget(self.history, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self._field)
+        layout.addLayout(counted)
+        for label in (self._alternatives, self._draws, self._undrawn):
+            layout.addWidget(label)
         layout.addSpacing(8)
         for widget in (self._negative_field, self._lines[1]):
             layout.addWidget(widget)
@@ -91,13 +109,22 @@ class CreatePrompts(QWidget):
         self.styles.show_model()
         self.prompt.show_text(words.prompt())
         self.negative.show_text(words.negative_prompt())
-        count = words.alternatives.found().count
+        self._show_draws()
+        draws = words.draws.draws(words.prompt())
+        count = 1 if draws else words.alternatives.found().count
         message = self.tr("{count} different prompts, one after another").format(count=count)
         self._alternatives.setText(message if count > 1 else "")
         self._alternatives.setVisible(count > 1)
         for edit, tokens in ((self.prompt, words.tokens), (self.negative, words.negative_tokens)):
             edit.set_weighs(tokens.honours_weights() is not False)
         self._show_negative(words.negative_prompt())
+
+    def open_history(self) -> HistoryDialog:
+        """Open the search in earlier prompts."""
+        dialog = HistoryDialog(self._words, self)
+        dialog.chosen.connect(self._words.set_prompt)
+        dialog.open()
+        return dialog
 
     def fields(self) -> dict[str, Field]:
         """The fields by the names used in problems."""
@@ -115,10 +142,20 @@ class CreatePrompts(QWidget):
             edit.refused.connect(self._refused)
             edit.weights_unread.connect(lambda line=line: line.show_hint(self._unread()))
         self.prompt.lora_dropped.connect(self._model.add_lora)
+        self._words.draws.changed.connect(self.show_model)
         self.prompt.older_wanted.connect(self._words.older)
         self.prompt.newer_wanted.connect(self._words.newer)
         self._words.tokens.changed.connect(self.show_model)
         self._words.negative_tokens.changed.connect(self.show_model)
+
+    def _show_draws(self) -> None:
+        """Show what the wildcards could stand for."""
+        draws = self._words.draws
+        examples = "\n".join(f"{number}. {one[:_EXAMPLE]}" for number, one in enumerate(draws.examples(), 1))
+        self._draws.setText(self.tr("Drawn for each image, for example:") + f"\n{examples}" if examples else "")
+        self._draws.setVisible(bool(examples))
+        self._undrawn.setText(draws.problem())
+        self._undrawn.setVisible(bool(draws.problem()))
 
     def _prompt_edited(self, text: str) -> None:
         if not self._words.set_prompt(text):

@@ -1,0 +1,91 @@
+"""What a word is completed to, by kind, and what is drawn for wildcards."""
+
+import pytest
+
+from mezzotint.errors import UsageError
+from mezzotint.library.completion.completer import Completer, drawn
+from mezzotint.library_protocol import Completion, CompletionQuery, DrawRequest
+
+
+class Catalog:
+    """LoRAs and embeddings, and how often they were looked for."""
+
+    looked = 0
+
+    def loras(self):
+        Catalog.looked += 1
+        return {"Ink Style": "/l/Ink Style.safetensors", "pencil-ink": "/l/p.safetensors", "b\udcff": "/l/b"}
+
+    def embeddings(self):
+        return {"inked": "/e/inked.safetensors"}
+
+
+@pytest.fixture
+def now():
+    return [0.0]
+
+
+@pytest.fixture
+def completer(now):
+    Catalog.looked = 0
+    return Completer(Catalog, clock=lambda: now[0])
+
+
+def query(word, *kinds, **more):
+    return CompletionQuery(word=word, kinds=kinds, **more)
+
+
+def test_files_by_name(completer, now):
+    found = completer.complete(query("ink", "lora", "embedding"))
+    assert [(one.kind, one.text) for one in found] == [
+        ("lora", "Ink Style"),
+        ("lora", "pencil-ink"),
+        ("embedding", "inked"),
+    ]
+    assert found[2].path == "/e/inked.safetensors"
+    assert len(completer.complete(query("", "lora", limit=1))) == 1
+    assert Catalog.looked == 1
+    now[0] = 11.0
+    completer.complete(query("", "lora"))
+    assert Catalog.looked == 2
+
+
+def test_tags_are_read_again_when_their_file_changes(completer, tmp_path):
+    path = tmp_path / "tags.csv"
+    path.write_text("blue_eyes,0,12345,azure_eyes\n")
+    of_file = {"tag_file": str(path)}
+    assert completer.complete(query("azure", "tag", **of_file)) == (
+        Completion(kind="tag", text="blue_eyes", detail="azure_eyes, 12 345"),
+    )
+    path.write_text("azure,0,1\n")
+    assert [one.text for one in completer.complete(query("azure", "tag", **of_file))] == ["azure"]
+    assert completer.complete(query("azure", "tag")) == ()
+    with pytest.raises(UsageError, match="there is no tag file"):
+        completer.complete(query("a", "tag", tag_file="absent\0.csv"))
+
+
+def test_wildcards_are_files_of_a_folder(completer, tmp_path):
+    for name in ("animal.txt", "deep/Colour.txt", "notes.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("a")
+    found = completer.complete(query("o", "wildcard", wildcards=str(tmp_path)))
+    assert [one.text for one in found] == ["deep/Colour"]
+    assert len(completer.complete(query("", "wildcard", wildcards=str(tmp_path)))) == 2
+    assert completer.complete(query("", "wildcard")) == ()
+
+
+@pytest.mark.parametrize("asked", [query("x" * 201, "lora"), query("", "lora", limit=0), query("", "lora", limit=101)])
+def test_odd_queries_find_nothing(completer, asked):
+    assert completer.complete(asked) == ()
+
+
+def test_what_is_drawn_depends_on_the_seed_alone(tmp_path):
+    (tmp_path / "animal.txt").write_text("cat\ndog\nowl\n")
+    request = DrawRequest(prompt="a {red|blue} __animal__", wildcards=str(tmp_path), seeds=tuple(range(20)))
+    found = drawn(request)
+    assert found == drawn(request) and len(set(found)) > 3
+    assert {one.split()[-1] for one in found} == {"cat", "dog", "owl"}
+    with pytest.raises(UsageError, match="__fish__ has no readable file"):
+        drawn(DrawRequest(prompt="__fish__", wildcards=str(tmp_path), seeds=(1,)))
+    with pytest.raises(UsageError, match="1001 prompts of 1 characters are too many"):
+        drawn(DrawRequest(prompt="a", wildcards="", seeds=(1,) * 1001))
