@@ -117,6 +117,7 @@ _ALL = (*_MORE, *(one for cls in _DECLARING for one in declared(cls).values()))
 GROUPS: tuple[Group, ...] = get_args(Group)
 OPTIONS: Mapping[str, Option] = {one.name: one for group in GROUPS for one in _ALL if one.group == group}
 SETTINGS: Mapping[str, Option] = {name: one for name, one in OPTIONS.items() if one.in_jobs}  # of job files
+NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "outpaint", "text-encoder")
 _BY_FIELD = {one.field: one for one in OPTIONS.values()}
 
 

@@ -347,6 +347,24 @@ class Windows:
         """The fourth tab."""
         return self._settings(3)
 
+    def settings_prompts(self):
+        """The fifth tab."""
+        return self._settings(4)
+
+    def grid(self):
+        """Settings that vary."""
+        self.program.create.prompts.set_prompt(HOSTILE)
+        self.main.dialogs.grid()
+        return self._dialog("grid")
+
+    def history(self):
+        """Earlier prompts."""
+        self.program.create.prompts.set_prompt(f"a house {HOSTILE}")
+        self.program.create.prompts.remember()
+        dialog = self.main.create_page.prompts.open_history()
+        settle()
+        return dialog
+
     def _settings(self, tab):
         self.main.dialogs.settings()
         dialog = self._dialog("settings")

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from mezzotint.library_protocol import ModelCard, Style
 from mezzotint.protocol import ImageMetadata, ModelInfo
 from mezzotint_app.program import Program
+from mezzotint_app.viewmodel.batch.grid import GridModel
 from mezzotint_app.viewmodel.create.state import with_lora
 from mezzotint_app.viewmodel.dropped.differences import DifferencesModel, What
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images
@@ -18,6 +19,7 @@ from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
 from mezzotint_app.viewmodel.models.get_model import GetModel
 from mezzotint_app.windows.batch.log_dialog import BatchLogDialog
+from mezzotint_app.windows.create.grid_dialog import GridDialog
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.dropped_questions import DroppedQuestions
 from mezzotint_app.windows.gallery.viewer import Viewer
@@ -128,6 +130,19 @@ class Dialogs(QObject):
     def make_picture(self, card: ModelCard, model: str) -> None:
         """Generate the picture of a model, or of a LoRA if no model is named."""
         self._program.picture_maker.make(card, model or None)
+
+    def grid(self) -> None:
+        """Vary settings of the Create page in a grid of images."""
+        program = self._program
+        draws, settings = program.create.prompts.draws, program.settings
+        model = GridModel(
+            program.create.request,
+            lambda prompt: settings.value().wildcard_folder if draws.draws(prompt) else "",
+        )
+        dialog = GridDialog(model, self._window)
+        dialog.wanted.connect(program.batch.begin_grid)
+        dialog.wanted.connect(lambda _job, _title: self.batch_wanted.emit())
+        self._show("grid", lambda: dialog, replace=True)
 
     def places(self) -> None:
         """Show the model folders."""

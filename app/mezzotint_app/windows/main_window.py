@@ -176,6 +176,7 @@ class MainWindow(QMainWindow):
         self.create_page.copied.connect(self.line.show_message)
         self.create_page.save_wanted.connect(dialogs.save_as_job)
         self.create_page.styles_wanted.connect(dialogs.styles)
+        self.create_page.grid_wanted.connect(dialogs.grid)
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
         self.create_page.show_settings_of.connect(dialogs.settings_of_image)
         self.queue_page.edit_again.connect(self._edit_again)

@@ -20,6 +20,11 @@ def split_keyed(word: str, first: str) -> dict[str, object]:
     return found
 
 
+def divided_values(text: str) -> tuple[str, ...]:
+    """The values of an axis: divided by bars if there is one, else by commas."""
+    return tuple(value.strip() for value in text.split("|" if "|" in text else ","))
+
+
 def written_keyed(value: object) -> str:
     """A value as `split_keyed` reads it."""
     return plain_number(value) if isinstance(value, float) else str(value).replace(",", ",,")

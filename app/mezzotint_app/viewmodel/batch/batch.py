@@ -1,6 +1,7 @@
 """The Batch page: inputs, output and settings of a batch, its preview and its start."""
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -173,6 +174,13 @@ class BatchModel(QObject):
         self._beginning = True
         self.batches.add(self.job(), self.title(), self.output(), run_arguments(self.form(), self.cards()))
         return True
+
+    def begin_grid(self, job: Job, title: str) -> None:
+        """Start a job as a grid, in a folder of its own."""
+        name = f"{_as_name(title)} {time.strftime('%Y-%m-%d %H.%M.%S')}"
+        folder = str(output_folder(self._window.value()) / name)
+        self._beginning = True
+        self.batches.add(job | {"output": {"folder": folder, "grid": True}}, title, folder)
 
     def open_job(self, path: str) -> None:
         """Fill in the form from a job file."""

@@ -60,6 +60,7 @@ class BatchForm:
     format: ImageFormat = "png"
     keep_tree: bool = True
     existing: Existing = "rename"
+    grid: bool = False  # also one labelled image of all, by the matrix
     watch: bool = False  # wait for new images in the folder; from here on: run options, not part of the job
     all_cards: bool = False  # one process per GPU
 
@@ -167,8 +168,14 @@ def _output(form: BatchForm, folder: str) -> Job:
     values: Job = {"folder": folder, "name": form.name.strip()}
     values |= {"format": form.format if form.format != "png" else ""}
     values |= {"existing": form.existing if form.existing != "rename" else ""}
+    values |= {"grid": form.grid and can_be_grid(form)}
     found = {name: value for name, value in values.items() if value}
     return found if form.keep_tree else found | {"keep-tree": False}
+
+
+def can_be_grid(form: BatchForm) -> bool:
+    """Whether the images are those of prompts and a matrix."""
+    return form.source == "words" and not (form.prompts_file.strip() or form.table.strip())
 
 
 def absolute_path(path: str, base: str) -> str:

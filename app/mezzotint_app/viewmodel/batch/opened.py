@@ -58,6 +58,7 @@ def form_of(job: Job, base: str) -> tuple[BatchForm, str]:
         format=_among(output.get("format"), ImageFormat, "png"),
         keep_tree=output.get("keep-tree", output.get("keep_tree")) is not False,
         existing=_among(output.get("existing"), Existing, "rename"),
+        grid=output.get("grid") is True,
     )
     return form, message
 

@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.batch.batch import BatchModel
-from mezzotint_app.viewmodel.batch.form import BatchForm
+from mezzotint_app.viewmodel.batch.form import BatchForm, can_be_grid
 from mezzotint_app.viewmodel.batch.texts import short_path
 from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.elided_button import ElidedButton
@@ -46,6 +46,9 @@ class BatchOutputs(QWidget):
         self.keep_tree.setToolTip(
             self.tr("Save new images in the same subfolders as their sources; otherwise all go into one folder")
         )
+        self.grid = QCheckBox(self.tr("Also a labelled grid"))
+        self.grid.setAccessibleName(self.grid.text())
+        self.grid.setToolTip(self.tr("One image of all, by the settings with several values: up to three, or prompts"))
         self.cards = QCheckBox(self.tr("Use all GPUs"))
         self.cards.setAccessibleName(self.cards.text())
         self.cards.setToolTip(self.tr("Every GPU generates images of this batch at the same time"))
@@ -82,6 +85,10 @@ class BatchOutputs(QWidget):
         self.keep_tree.setChecked(form.keep_tree)
         self.keep_tree.blockSignals(False)
         self.keep_tree.setVisible(form.source == "folder" and form.recursive)
+        self.grid.blockSignals(True)
+        self.grid.setChecked(form.grid)
+        self.grid.blockSignals(False)
+        self.grid.setVisible(can_be_grid(form))
         self.cards.blockSignals(True)
         self.cards.setChecked(form.all_cards)
         self.cards.blockSignals(False)
@@ -111,6 +118,7 @@ class BatchOutputs(QWidget):
         layout.addWidget(self.settings)
         layout.addWidget(self.take)
         layout.addWidget(self.cards)
+        layout.addWidget(self.grid)
         layout.addSpacing(4)
         layout.addWidget(Field(self.tr("Output folder"), self.output))
         layout.addWidget(self._names)
@@ -122,5 +130,6 @@ class BatchOutputs(QWidget):
         self.name.editingFinished.connect(lambda: change(name=self.name.text()))
         self.format.chosen.connect(lambda value: change(format=value))
         self.existing.chosen.connect(lambda value: change(existing=value))
+        self.grid.toggled.connect(lambda checked: change(grid=checked))
         self.cards.toggled.connect(lambda checked: change(all_cards=checked))
         self.keep_tree.toggled.connect(lambda checked: change(keep_tree=checked))

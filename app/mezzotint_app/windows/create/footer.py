@@ -19,6 +19,7 @@ class CreateFooter(QFrame):
     generate_wanted = Signal(bool)  # whether at the front of the queue
     copy_wanted = Signal()
     save_wanted = Signal()  # as a job file
+    grid_wanted = Signal()
 
     def __init__(self, model: CreateModel) -> None:
         super().__init__()
@@ -86,7 +87,7 @@ class CreateFooter(QFrame):
         return self._generate
 
     def actions_of_more(self) -> list[QAction]:
-        """The actions: generate next, copy as command line, save as job file."""
+        """The actions: generate next, grid, copy as command line, save as job file."""
         return self._ways.actions()
 
     def plan_text(self) -> str:
@@ -123,6 +124,8 @@ class CreateFooter(QFrame):
         menu = self._ways = QMenu(more)
         front = menu.addAction(icon("up"), self.tr("Generate next"))
         front.triggered.connect(lambda: self.generate_wanted.emit(True))
+        grid = menu.addAction(icon("gallery"), self.tr("Grid…"))
+        grid.triggered.connect(self.grid_wanted)
         copy = menu.addAction(icon("command"), self.tr("Copy as command line"))
         copy.triggered.connect(self.copy_wanted)
         save = menu.addAction(icon("save"), self.tr("Save job file…"))

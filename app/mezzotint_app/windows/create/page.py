@@ -30,6 +30,7 @@ class CreatePage(QWidget):
     show_settings_of = Signal(str)
     save_wanted = Signal()  # save the current settings as a job file
     styles_wanted = Signal()
+    grid_wanted = Signal()  # a grid of the current settings
     copied = Signal(str)  # a message about what was copied to the clipboard
 
     def __init__(
@@ -128,6 +129,7 @@ class CreatePage(QWidget):
         self.footer.generate_wanted.connect(self.generate)
         self.footer.copy_wanted.connect(self.copy_command)
         self.footer.save_wanted.connect(self.save_wanted)
+        self.footer.grid_wanted.connect(self.grid_wanted)
         self.result.full_screen_wanted.connect(self.open_full_screen)
         self.result.settings_wanted.connect(self.show_settings_of)
         for keys, front in (("Ctrl+Return", False), ("Ctrl+Shift+Return", True), ("Ctrl+Enter", False)):

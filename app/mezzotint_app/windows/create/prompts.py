@@ -76,7 +76,7 @@ class CreatePrompts(QWidget):
             lines=2,
             completion=self._words.negative_completion,
         )
-        self.history = icon_button("reuse", self.tr("Earlier prompts"))
+        self.history = icon_button("search", self.tr("Earlier prompts"))
         self.history.clicked.connect(self.open_history)
         self._lines = TokenLine(self._words.tokens), TokenLine(self._words.negative_tokens)
         self._field = Field(self.tr("Prompt"), self.prompt)

@@ -27,13 +27,12 @@ from mezzotint.batch.job.text import line_in_json, line_in_toml
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, ProtocolError, StorageError, UsageError
-from mezzotint.options import SETTINGS, Options, read_settings
+from mezzotint.options import NOT_IN_MATRIX, SETTINGS, Options, read_settings
 from mezzotint.protocol import GenerateRequest
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import MAX_PATH, is_text, shown
 
 MOST_BYTES = 64 << 20
-NOT_IN_MATRIX = ("init", "reference", "mask", "embedding", "outpaint", "text-encoder")
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
 
 Table = Mapping[str, object]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mezzotint.batch.job.grid import MAX_AXES, PROMPT_AXIS
 from mezzotint.batch.job.job import JobFile, JobOutput, MatrixValue, Prompts
-from mezzotint.batch.job.reading import NOT_IN_MATRIX, job_of_data
+from mezzotint.batch.job.reading import job_of_data
 from mezzotint.batch.job.writing import data_of
 from mezzotint.cli.argument_types import text
 from mezzotint.cli.batch.options import add_run_options, refuse_run_options, with_batch_size
@@ -15,8 +15,9 @@ from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_row_options, options_of
 from mezzotint.errors import UsageError
-from mezzotint.options import SETTINGS
+from mezzotint.options import NOT_IN_MATRIX, SETTINGS
 from mezzotint.trouble import shown
+from mezzotint.values.keyed import divided_values
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 def axis(words: str) -> Axis:
     """Parse NAME=VALUE,VALUE,... or NAME=VALUE|VALUE|..."""
     name, equals, values = words.partition("=")
-    divided = tuple(value.strip() for value in values.split("|" if "|" in values else ","))
+    divided = divided_values(values)
     if not equals or not all(divided):
         raise argparse.ArgumentTypeError(f"{shown(words)} is not an axis; expected a name and values: steps=10,20")
     if len(set(divided)) < len(divided):

@@ -169,3 +169,15 @@ def test_the_end_of_a_batch_is_told_unless_a_person_stopped_it(model, works):
     works.lender.let()
     works.processes[-1].end(11, "crashed")
     assert len(over) == 2 and "crashed" in over[1][1]
+
+
+def test_a_grid_has_a_folder_of_its_own(model, works):
+    begun = []
+    model.begun.connect(begun.append)
+    model.begin_grid({"version": 1, "prompts": {"list": ["a"]}, "matrix": {"steps": [1, 2]}}, "a: steps?")
+    written = works.librarian.last("batch_write").params.job
+    folder = Path(written["output"]["folder"])
+    assert written["output"] == {"folder": str(folder), "grid": True}
+    assert folder.parent == works.folder / "out" and folder.name.startswith("a steps 2")
+    works.librarian.answer(BatchWritten(path="/jobs/a.toml"), "batch_write")
+    assert begun == [works.batches.all()[0].known.id]
