@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partialmethod
 
 from answering import Answering
 from batch_shown import failures, fill_form, fill_list, fill_look
@@ -331,25 +332,18 @@ class Windows:
         settle()
         return self.main.dialogs._open[name]
 
-    def settings_images(self):
-        """The first tab."""
-        return self._settings(0)
+    def _settings(self, tab):
+        self.main.dialogs.settings()
+        dialog = self._dialog("settings")
+        dialog.tabs.setCurrentIndex(tab)
+        settle()
+        return dialog
 
-    def settings_window(self):
-        """The second tab."""
-        return self._settings(1)
-
-    def settings_machine(self):
-        """The third tab."""
-        return self._settings(2)
-
-    def settings_privacy(self):
-        """The fourth tab."""
-        return self._settings(3)
-
-    def settings_prompts(self):
-        """The fifth tab."""
-        return self._settings(4)
+    settings_images = partialmethod(_settings, 0)
+    settings_window = partialmethod(_settings, 1)
+    settings_machine = partialmethod(_settings, 2)
+    settings_privacy = partialmethod(_settings, 3)
+    settings_prompts = partialmethod(_settings, 4)
 
     def grid(self):
         """Settings that vary."""
@@ -362,13 +356,6 @@ class Windows:
         self.program.create.prompts.set_prompt(f"a house {HOSTILE}")
         self.program.create.prompts.remember()
         dialog = self.main.create_page.prompts.open_history()
-        settle()
-        return dialog
-
-    def _settings(self, tab):
-        self.main.dialogs.settings()
-        dialog = self._dialog("settings")
-        dialog.tabs.setCurrentIndex(tab)
         settle()
         return dialog
 

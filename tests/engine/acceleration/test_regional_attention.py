@@ -110,9 +110,9 @@ def test_one_region_everywhere_in_joint_attention():
     image, text = ([torch.randn(1, 1, each, 4) for _ in range(3)] for each in (TOKENS, 8))
     made, _ = joint([EVERYWHERE], (5, 3), text, image, text_first=True)
     alone = [torch.cat([one[:, :, 5:], two], 2) for one, two in zip(text, image, strict=True)]
-    assert torch.equal(made[:, :, 5:], attention_sdpa(*alone, NO_MASKS, None))
+    assert torch.equal(made[:, :, 5:], attention_sdpa(alone[0], alone[1], alone[2], NO_MASKS, None))
     alone_image, _ = joint([EVERYWHERE], (), [each[:, :, :0] for each in text], image, text_first=True)
-    assert torch.equal(alone_image, attention_sdpa(*image, NO_MASKS, None))
+    assert torch.equal(alone_image, attention_sdpa(image[0], image[1], image[2], NO_MASKS, None))
 
 
 def test_masks_are_refused():

@@ -84,7 +84,7 @@ def test_the_button_says_how_many(kit, page, qtbot):
 
 def test_the_command_is_put_on_the_clipboard(kit, page):
     kit.create.seed.set(5)
-    page.footer.actions_of_more()[1].trigger()
+    page.footer.actions_of_more()[2].trigger()
     assert QGuiApplication.clipboard().text().startswith("mezzotint generate --model base --seed 5")
 
 

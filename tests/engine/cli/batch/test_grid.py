@@ -1,9 +1,11 @@
 """`mezzotint grid`: what is an axis, and what becomes of it."""
 
 import argparse
+import json
 
 import pytest
 
+from mezzotint.batch.job.reading import read_job
 from mezzotint.cli.batch.grid import SEED, axis, job_of
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import UsageError
@@ -50,3 +52,21 @@ def test_what_is_no_axis(words):
 def test_mistakes_are_named(words, reason):
     with pytest.raises(UsageError, match=reason):
         job(*words)
+
+
+def test_the_grid_is_written_when_all_is_done(command, tmp_path):
+    words = ["grid", "a", "-o", str(tmp_path / "out"), "--x", "steps=1,2"]
+    done = command(*words)
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == str(tmp_path / "out" / "mezzotint-grid.png")
+    assert "steps 2" in (tmp_path / "out" / "mezzotint-grid.html").read_text()
+    told = [json.loads(line) for line in command(*words, "--jsonl").out.splitlines()]
+    assert {"code": "grid", "message": str(tmp_path / "out" / "mezzotint-grid.png")} in [
+        line.get("notice") for line in told
+    ]
+
+
+def test_a_grid_can_be_saved_as_a_job(command, tmp_path):
+    done = command("grid", "a", "-o", "out", "--x", "steps=1,2", "--save-job", str(tmp_path / "grid.toml"))
+    assert done.code == 0
+    assert read_job(tmp_path / "grid.toml").output.grid
