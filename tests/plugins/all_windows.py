@@ -30,6 +30,7 @@ from mezzotint.library_protocol import (
     TokenCount,
 )  # fmt: skip
 from mezzotint.protocol import ImageMetadata, ModelDefaults, ModelPart, Progress
+from mezzotint.values.regions import RegionRef
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
@@ -198,6 +199,7 @@ class Windows:
             loras=(LoraChoice(path=f"/loras/{HOSTILE}.safetensors"),), embeddings=("/words/hare.pt",),
             refiner="refiner", second_pass=True, steps=12, vae_tile=512, sampler="heun",
             controls=(ControlChoice(image=f"/images/{HOSTILE}", model=f"/nets/{HOSTILE}.safetensors"),),
+            regions=(RegionRef(box=(0.1, 0, 0.5, 1), prompt=HOSTILE),),
         )  # fmt: skip
         self.program.images.set_image(f"/images/{HOSTILE}")
         self.program.images._loaded(LoadedImage(image=pixels(), width=400, height=300))

@@ -14,6 +14,7 @@ from mezzotint.values.basic import Integer, Number
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.regions import FAMILIES, regions_in_use
 from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
 from mezzotint_app.viewmodel.dropped.described_request import file_name
@@ -70,6 +71,13 @@ def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
     yield from _cascade(checked)
     yield from _loras(checked)
     yield from _controls(checked)
+    if regions_in_use(checked.settings.regions) and not follows_regions(checked.info):
+        yield "regions", translate("Create", "This model does not support regional prompts. Remove them.")
+
+
+def follows_regions(info: ModelInfo | None) -> bool:
+    """Whether the model supports regional prompts; unknown models count as such."""
+    return info is None or info.family in FAMILIES
 
 
 def _words(checked: Checked) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,7 @@ class CreateSettings(Sampling):
     loras: tuple[LoraChoice, ...] = ()
     controls: tuple[ControlChoice, ...] = ()
     embeddings: tuple[str, ...] = ()
+    regions: tuple[RegionRef, ...] = ()
     quantization: Quantization | None = None
     text_quantization: Quantization | None = None
     compile: bool = False
@@ -67,12 +68,11 @@ class CreateSettings(Sampling):
     dtype: Dtype | None = None
     vae_tile: int | None = None
     strict: bool = False
-    regions: tuple[RegionRef, ...] = ()
 
 
 _SAMPLING = declared(Sampling)
 _WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label and one.scope != "refining")
-KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict", "regions")
+KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
 _NUMBERS = (
     *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),

@@ -4,9 +4,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.create.checks import honours_clip_skip
+from mezzotint_app.viewmodel.create.checks import follows_regions, honours_clip_skip
 from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.create.regions import regions_in_use
 from mezzotint_app.viewmodel.create.state import KEPT_FROM_IMAGES, loras_in_use, names_of_settings
 from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.icon_button import icon_button
@@ -20,6 +21,7 @@ from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.create.image_input_panel import ImageInputPanel
 from mezzotint_app.windows.create.memory import CreateMemory
 from mezzotint_app.windows.create.references_panel import ReferencesPanel
+from mezzotint_app.windows.create.regions import RegionList
 from mezzotint_app.windows.create.sampling import CreateSampling
 from mezzotint_app.windows.create.speed import CreateSpeed
 
@@ -29,6 +31,7 @@ _OF_FIELD = {
     "loras": "lora",
     "embeddings": "lora",
     "controls": "control",
+    "regions": "regions",
     "refiner": "cascade",
     "refiner_at": "cascade",
     "refine_with": "cascade",
@@ -65,6 +68,9 @@ class CreateSections(QWidget):
         self.controls = ControlList()
         self.controls.edited.connect(lambda controls: model.chosen.change(controls=controls))
         self._controls_field = Field(self.tr("Control images"), self.controls)
+        self.regions = RegionList()
+        self.regions.edited.connect(lambda regions: model.chosen.change(regions=regions))
+        self._regions_field = Field(self.tr("Regions"), self.regions)
         self.memory = CreateMemory(model)
         self.speed = CreateSpeed(model)
         self._adapters = self._build_adapters()
@@ -87,6 +93,11 @@ class CreateSections(QWidget):
             "control": CollapsibleSection(
                 self.tr("Control"), self.tr("Images whose layout is followed, by a ControlNet"), self._controls_field
             ),
+            "regions": CollapsibleSection(
+                self.tr("Regional prompts"),
+                self.tr("Parts of the image with prompts of their own"),
+                self._regions_field,
+            ),
             "memory": CollapsibleSection(self.tr("Memory"), self.tr("Weight precision and memory use"), self.memory),
             "speed": CollapsibleSection(
                 self.tr("Speed"), self.tr("Less computing, at some loss of fidelity"), self.speed
@@ -101,6 +112,7 @@ class CreateSections(QWidget):
     def fields(self) -> dict[str, Field]:
         """The fields by the names used in problems."""
         own = self._adapter_fields | {"references": self._references_field, "controls": self._controls_field}
+        own |= {"regions": self._regions_field}
         return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | self.speed.fields() | own
 
     def sections(self) -> dict[str, CollapsibleSection]:
@@ -129,6 +141,8 @@ class CreateSections(QWidget):
         self.cascade.show_settings(settings, refiners, conditional, model.models.upscalers())
         self.loras.show_loras(settings.loras)
         self.controls.show_controls(settings.controls)
+        self.regions.show_regions(settings.regions)
+        self._sections["regions"].setVisible(follows_regions(info) or bool(settings.regions))
         self.embeddings.show_paths(settings.embeddings)
         self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
         takes = info is not None and info.references > 0
@@ -203,7 +217,7 @@ class CreateSections(QWidget):
         if settings.refine_with is not None:
             stages.append(settings.refine_with)
         used, references = len(loras_in_use(settings)), len(self._model.references.items())
-        controls = len(controls_in_use(settings.controls))
+        controls, regions = len(controls_in_use(settings.controls)), len(regions_in_use(settings.regions))
         return {
             "image": self.tr("1 in use") if self._model.images.path() else "",
             "references": self.tr("{count} in use").format(count=references) if references else "",
@@ -211,6 +225,7 @@ class CreateSections(QWidget):
             "cascade": ", ".join(stages),
             "lora": self.tr("{count} in use").format(count=used) if used else "",
             "control": self.tr("{count} in use").format(count=controls) if controls else "",
+            "regions": self.tr("{count} in use").format(count=regions) if regions else "",
             "memory": self.memory.summary(),
             "speed": self.speed.summary(),
         }
