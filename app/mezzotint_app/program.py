@@ -23,6 +23,7 @@ from mezzotint_app.viewmodel.batch.batch import BatchModel
 from mezzotint_app.viewmodel.batch.batches import Batches
 from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.turn import GpuTurn
+from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.own_images import forget, masks_folder, pasted_folder
@@ -177,6 +178,7 @@ class Program(QObject):
             self,
             life=self.engine,
         )
+        self.canvas = CanvasModel(self.create, self.access, self.runner, self.librarian, self.pool, self)
         self.create.preview.count_as(self.queue.running)
         self.picture_maker = PictureMaker(self.access, self.runner, self.cards, self.create, self.settings, self)
         self.gallery = Gallery(

@@ -27,6 +27,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.notice_column import NoticeColumn
 from mezzotint_app.widgets.status_line import StatusLine
 from mezzotint_app.windows.batch.page import BatchPage
+from mezzotint_app.windows.canvas.page import CanvasPage
 from mezzotint_app.windows.create.page import CreatePage
 from mezzotint_app.windows.dialogs import Dialogs
 from mezzotint_app.windows.engine_notice import EngineNotice
@@ -41,7 +42,7 @@ from mezzotint_app.windows.queue.paused_notice import PausedNotice
 from mezzotint_app.windows.status import Status
 from mezzotint_app.windows.train.page import TrainPage
 
-CREATE, QUEUE, GALLERY, MODELS, BATCH, TRAIN, FIRST_RUN = range(7)
+CREATE, QUEUE, GALLERY, MODELS, BATCH, TRAIN, CANVAS, FIRST_RUN = range(8)
 _SMALLEST = QSize(880, 560)
 _USUAL = QSize(1280, 840)
 _MOST_NOTICES = 6  # shown at once; only the latest are kept
@@ -75,7 +76,7 @@ class MainWindow(QMainWindow):
     def show_page(self, number: int) -> None:
         """Show a page and give it the focus."""
         self.pages.setCurrentIndex(number)
-        if number <= TRAIN:
+        if number < FIRST_RUN:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
         # No focus proxies: Tab would go from the rail to the proxy, skipping everything before it.
@@ -86,6 +87,7 @@ class MainWindow(QMainWindow):
             self.models_page.focus_first,
             self.batch_page.focus_first,
             self.train_page.focus_first,
+            self.canvas_page.focus_first,
             self.first_run.prompt.setFocus,
         )
         to_page[number]()
@@ -117,6 +119,7 @@ class MainWindow(QMainWindow):
         self.models_page = ModelsPage(program.library, program.cards, program.thumbnails)
         self.batch_page = BatchPage(program.batch)
         self.train_page = TrainPage(program.train)
+        self.canvas_page = CanvasPage(program.canvas)
         self.first_run = FirstRun()
         self.pages = QStackedWidget()
         self.kept = LayoutPersistence(program.window_state, self)
@@ -127,6 +130,7 @@ class MainWindow(QMainWindow):
             self.models_page,
             self.batch_page,
             self.train_page,
+            self.canvas_page,
             self.first_run,
         ):
             self.kept.follow(page)
@@ -141,6 +145,7 @@ class MainWindow(QMainWindow):
                 ("models", self.tr("Models")),
                 ("batch", self.tr("Batch")),
                 ("train", self.tr("Train")),
+                ("canvas", self.tr("Canvas")),
             )
         )
         self.notice = NoticeBar("info", "text", closable=True)
@@ -187,10 +192,12 @@ class MainWindow(QMainWindow):
         self.gallery_page.use_as_input.connect(self._use_image)
         self.gallery_page.edit_image.connect(self._edit_image)
         self.gallery_page.style_asked.connect(dialogs.save_style_of_image)
+        self.gallery_page.open_in_canvas.connect(self._open_in_canvas)
         self.gallery_page.open_full_screen.connect(dialogs.view)
         self.gallery_page.compare.connect(dialogs.compare)
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.gallery_page.message.connect(self.line.show_message)
+        self.canvas_page.message.connect(self.line.show_message)
         self.models_page.use_asked.connect(self._use_model)
         self.models_page.get_asked.connect(dialogs.get_model)
         self.models_page.quantize_asked.connect(dialogs.quantize)
@@ -279,6 +286,10 @@ class MainWindow(QMainWindow):
         if self.program.create.edit_image(path):
             self.show_page(CREATE)
 
+    def _open_in_canvas(self, path: str) -> None:
+        self.show_page(CANVAS)
+        self.program.canvas.add_image(path)
+
     def _edit_again(self, request: GenerateRequest) -> None:
         self.program.create.apply_request(request)
         self.show_page(CREATE)
@@ -329,7 +340,7 @@ class MainWindow(QMainWindow):
             self.rail.setVisible(False)
             self.show_page(FIRST_RUN)
             return
-        self.show_page(state.page if CREATE <= state.page <= TRAIN else CREATE)
+        self.show_page(state.page if CREATE <= state.page < FIRST_RUN else CREATE)
 
     def _keep_place(self) -> None:
         self.kept.keep()

@@ -2,16 +2,19 @@
 
 import pytest
 from gallery_made import item
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QAction, QImage, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from mezzotint.library_protocol import GalleryPage
 from mezzotint.protocol import GenerateRequest
+from mezzotint_app.viewmodel.canvas.document import CanvasDocument
+from mezzotint_app.viewmodel.canvas.tools import CanvasTools
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import LoadedImage
+from mezzotint_app.widgets.canvas.canvas_input import Canvas
 from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
@@ -20,6 +23,8 @@ from mezzotint_app.windows.shortcuts_dialog import shortcuts
 LISTED = {name: [key for keys, _ in rows for key in keys.split(", ")] for name, rows in shortcuts()}
 SAME = {"Ctrl+Enter": "Ctrl+Return", "Ctrl+=": "Ctrl++", "Ctrl+Y": "Ctrl+Shift+Z"}  # other ways to the same
 BY_THE_TEXT = ["Ctrl+Up", "Ctrl+Down", "Alt+Up", "Alt+Down", "Ctrl+Z", "Ctrl+Shift+Z"]  # of Create, in the prompt
+ARROWS = [f"{held}{arrow}" for held in ("", "Ctrl+") for arrow in ("Left", "Right", "Up", "Down")]
+BY_THE_CANVAS = [key for key in LISTED["Canvas"] if key in (*"BELRGIVFC[]{}+-01", "Space", "Return", "Esc", *ARROWS)]
 BY_THE_LIST = {"Queue": ["Return"], "Gallery": ["Return"], "Models": ["Return"]}  # what a list calls `activated`
 
 
@@ -64,6 +69,7 @@ def pages(window, program, asked, qtbot):
     asked.answer(GalleryPage(total=2, items=(item(0), item(1))), "gallery.query")
     qtbot.waitUntil(lambda: program.queue.model.rowCount() == 2 and program.gallery.model.rowCount() == 2)
     of = {"Create": window.create_page, "Queue": window.queue_page, "Gallery": window.gallery_page}
+    of["Canvas"] = window.canvas_page
     keys = {name: bound(page) for name, page in of.items()}
     theirs = {id(one) for page in keys.values() for many in page.values() for one in many}
     everywhere = {key: [one for one in many if id(one) not in theirs] for key, many in bound(window).items()}
@@ -77,14 +83,13 @@ def test_every_key_of_the_window_is_listed(pages):
 
 
 @pytest.mark.slow_after(1)
-@pytest.mark.parametrize("name", ["All pages", "Create", "Queue", "Gallery"])
+@pytest.mark.parametrize("name", ["All pages", "Create", "Queue", "Gallery", "Canvas"])
 def test_every_listed_key_of_the_window_arrives(qtbot, window, pages, name):
     window.activateWindow()
-    place = {"Create": window.create_page.prompts.prompt, "Queue": window.queue_page.list}.get(
-        name, window.gallery_page.grid
-    )
-    window.show_page({"Create": 0, "Queue": 1}.get(name, 2))
-    others = BY_THE_LIST.get(name, []) + (BY_THE_TEXT if name == "Create" else [])
+    places = {"Create": window.create_page.prompts.prompt, "Queue": window.queue_page.list}
+    place = (places | {"Canvas": window.canvas_page.canvas}).get(name, window.gallery_page.grid)
+    window.show_page({"Create": 0, "Queue": 1, "Canvas": 6}.get(name, 2))
+    others = BY_THE_LIST.get(name, []) + {"Create": BY_THE_TEXT, "Canvas": BY_THE_CANVAS}.get(name, [])
     for key in (key for key in LISTED[name] if key not in others):
         heard = []
         for one in pages[name][key]:
@@ -125,6 +130,18 @@ def test_keys_of_the_prompt(window, qtbot):
     assert {"older", "newer"} <= set(heard)
     assert "weight" in heard or len(set(texts)) > 1
     assert set(BY_THE_TEXT) <= set(LISTED["Create"])
+
+
+def test_keys_of_the_canvas(qtbot):
+    document = CanvasDocument()
+    canvas = Canvas(document, CanvasTools(document))
+    qtbot.addWidget(canvas)
+    for key in BY_THE_CANVAS:
+        if key == "Esc":
+            canvas.tools.set_tool("lasso")
+            canvas.tools.press(QPointF(1, 1))
+        assert press(canvas, key), key
+    assert not press(canvas, "F9")
 
 
 @pytest.mark.parametrize("key", LISTED["Images"])

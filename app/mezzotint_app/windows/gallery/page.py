@@ -35,6 +35,7 @@ class GalleryPage(QWidget):
     use_as_input = Signal(str)
     edit_image = Signal(str)
     style_asked = Signal(str)  # save its settings as a style
+    open_in_canvas = Signal(str)
     open_full_screen = Signal(list, int)  # paths, and index of the one to show
     compare = Signal(str, str)
     create_asked = Signal()
@@ -111,6 +112,12 @@ class GalleryPage(QWidget):
             self.tr("Save as style…"),
             "",
             self._with_current(lambda one: self.style_asked.emit(one.path)),
+        )
+        self.in_canvas = add(
+            "canvas",
+            self.tr("Open in canvas"),
+            "Ctrl+K",
+            self._with_current(lambda one: self.open_in_canvas.emit(one.path)),
         )
         self.upscale = add("upscale", self.tr("Upscale"), "Ctrl+Shift+U", self._upscale)
         self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
@@ -389,8 +396,8 @@ class GalleryPage(QWidget):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open, self.settings, self.as_input, self.edit, self.upscale, self.compare_two])
-        menu.addAction(self.as_style)
+        menu.addActions([self.open, self.settings, self.as_input, self.edit, self.in_canvas])
+        menu.addActions([self.upscale, self.compare_two, self.as_style])
         menu.addSeparator()
         menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
         menu.addSeparator()

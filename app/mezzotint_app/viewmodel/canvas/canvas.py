@@ -1,0 +1,196 @@
+"""Everything of the Canvas page without widgets: document, tools, generation, candidates and files."""
+
+import os
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject, QRect, Signal
+from PySide6.QtGui import QImage
+
+from mezzotint.atomic import atomic_write
+from mezzotint_app.background import Executor
+from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.viewmodel.canvas import open_raster
+from mezzotint_app.viewmodel.canvas.candidates import Candidates, Saves
+from mezzotint_app.viewmodel.canvas.document import CanvasDocument
+from mezzotint_app.viewmodel.canvas.frame import around
+from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
+from mezzotint_app.viewmodel.canvas.layers import PICTURE, LayerKind
+from mezzotint_app.viewmodel.canvas.png import Shown, png_of
+from mezzotint_app.viewmodel.canvas.tiles import TileStore
+from mezzotint_app.viewmodel.canvas.tools import CanvasTools
+from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.queue.access import QueueAccess
+
+translate = QCoreApplication.translate
+
+LARGEST_AREA = 268_435_456  # pixels of an exported image
+
+
+class CanvasModel(QObject):
+    """Connects the parts of the page; each can be used on its own."""
+
+    message = Signal(str)
+    shown = Signal(QRect)  # something new is there, and should be seen
+    busy_changed = Signal()
+    overlay_changed = Signal()
+
+    def __init__(
+        self,
+        create: CreateModel,
+        queue: QueueAccess,
+        runner: Saves,
+        librarian: Service,
+        pool: Executor,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._pool, self._pixels = pool, PixelLoader(librarian, pool, self)
+        self._busy = False
+        self._saved_as_is = True  # whether everything has been written to a file
+        self.document = CanvasDocument(self)
+        self.tools = CanvasTools(self.document, self)
+        self.generation = CanvasGeneration(self.document, create, queue, pool, self)
+        self.candidates = Candidates(self.document, runner, self._pixels, self)
+        self.generation.queued.connect(self.candidates.expect)
+        self.generation.changed.connect(self._follow_step)
+        self.document.changed.connect(self._changed)
+        for part in (self.tools, self.generation, self.candidates):
+            part.message.connect(self._tell)
+        for signal in (create.preview.image_changed, create.preview.ended, self.candidates.changed):
+            signal.connect(self.overlay_changed)
+        self._follow_step()
+
+    def is_busy(self) -> bool:
+        """Whether a file is being read or written."""
+        return self._busy
+
+    def is_saved(self) -> bool:
+        """Whether nothing would be lost if the canvas were emptied."""
+        return self._saved_as_is or self.document.is_empty()
+
+    def accept(self) -> None:
+        """Put the current candidate on the canvas."""
+        self.candidates.accept(self.tr("Result"))
+
+    def overlay(self) -> tuple[QImage, QRect] | None:
+        """Return what is displayed over the canvas, and where: the preview of what is made, or a candidate."""
+        frame, preview = self.candidates.running_frame(), self.generation.create.preview
+        if frame is not None and not preview.path() and not preview.image().isNull():
+            return preview.image(), frame
+        found = self.candidates.shown()
+        return None if found is None else (found.image, found.frame)
+
+    def new_layer(self, kind: LayerKind) -> None:
+        """Add an empty layer."""
+        if not self.document.add_layer(kind, ""):
+            self.message.emit(self.tr("The canvas has too many layers. Remove one first."))
+
+    # ---- files
+
+    def add_image(self, path: str) -> None:
+        """Add an image as a layer, beside what is there."""
+
+        def loaded(image: QImage) -> None:
+            self._set_busy(False)
+            bounds, was_empty = self.document.bounds(), self.document.is_empty()
+            left = 0 if bounds.isEmpty() else bounds.right() + 65
+            self.document.add_layer("image", Path(path).stem[:200], image, (left, 0))
+            where = QRect(left, 0, image.width(), image.height())
+            if was_empty:
+                self.document.set_frame(around(where, self.tools.step))
+            self.shown.emit(where)
+
+        self._set_busy(True)
+        self._pixels.load(path, None, loaded, self._not_loaded, slot="canvas")
+
+    def open_file(self, path: str) -> None:
+        """Replace the canvas by an OpenRaster file, or add any other image as a layer."""
+        if not path.lower().endswith(".ora"):
+            self.add_image(path)
+            return
+
+        def opened(found: open_raster.Canvas) -> None:
+            self._set_busy(False)
+            self.candidates.clear()
+            self.document.reset(found.layers, found.frame)
+            self._saved_as_is = True
+            self.shown.emit(self.document.bounds().united(self.document.frame()))
+
+        self._set_busy(True)
+        self._pool.run(lambda: open_raster.read(Path(path)), opened, self._failed)
+
+    def save_file(self, path: str) -> None:
+        """Write an OpenRaster file with all layers, or a PNG of the picture; an existing file is replaced."""
+        self.document.end_step()
+        layers, frame, whole = self._layers(), self.document.frame(), self.document.bounds(PICTURE)
+        is_png = not path.lower().endswith(".ora")
+        area = whole.united(frame) if not is_png else whole
+        if area.isEmpty() or area.width() * area.height() > LARGEST_AREA:
+            size = f"{area.width()} × {area.height()}"
+            self.message.emit(self.tr("A picture of {size} pixels cannot be saved.").format(size=size))
+            return
+
+        def write() -> None:
+            seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
+            data = png_of(seen, area) if is_png else open_raster.written(layers, frame)
+            atomic_write(Path(path), data, overwrite=True)
+
+        def done(_none: None) -> None:
+            self._set_busy(False)
+            self._saved_as_is = self._saved_as_is or not is_png
+            self.message.emit(self.tr("Saved: {name}").format(name=os.path.basename(path)))  # noqa: PTH119  of a text
+
+        self._set_busy(True)
+        self._saved_as_is = False
+        self._pool.run(write, done, self._failed)
+
+    def clear(self) -> None:
+        """Begin an empty canvas, which cannot be undone."""
+        self.candidates.clear()
+        self.document.reset(frame=self.document.frame())
+        self._saved_as_is = True
+
+    # ---- inside
+
+    def _layers(self) -> list[Shown]:
+        """The layers with copies of their stores, whose tiles never change: for other threads."""
+        found = []
+        for layer in self.document.layers():
+            store = TileStore()
+            store.put(dict(self.document.store(layer.id).all()))
+            found.append((layer, store))
+        return found
+
+    def _changed(self, _where: QRect) -> None:
+        self._saved_as_is = False
+
+    def _follow_step(self) -> None:
+        self.tools.step = self.generation.step()
+
+    def _set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self.busy_changed.emit()
+
+    def _not_loaded(self, failure: Failure) -> None:
+        self._set_busy(False)
+        self.message.emit(failure.message)
+
+    def _failed(self, error: Exception) -> None:
+        self._set_busy(False)
+        self.message.emit(str(error))
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self.message.emit(text)
+
+
+def kind_name(kind: LayerKind) -> str:
+    """Return what a kind of layer is called."""
+    return {
+        "image": translate("Canvas", "Image"),
+        "mask": translate("Canvas", "Mask"),
+        "control": translate("Canvas", "Control"),
+        "reference": translate("Canvas", "Reference"),
+        "sketch": translate("Canvas", "Sketch"),
+    }[kind]

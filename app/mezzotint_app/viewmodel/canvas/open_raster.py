@@ -1,0 +1,246 @@
+"""OpenRaster files (.ora): layers as PNG in a ZIP, described by stack.xml.
+
+The format: https://www.freedesktop.org/wiki/Specifications/OpenRaster. What only Mezzotint knows (kinds of layers, the
+frame, the origin) is in attributes of a namespace of its own, which other programs ignore.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRect, QXmlStreamReader, QXmlStreamWriter
+from PySide6.QtGui import QImage, QImageReader
+
+from mezzotint.errors import ImageRefused
+from mezzotint.trouble import shown, storage_error
+from mezzotint_app.viewmodel.canvas.document import MOST_LAYERS
+from mezzotint_app.viewmodel.canvas.layers import KINDS, PICTURE, Layer
+from mezzotint_app.viewmodel.canvas.png import Shown, png_of, thumbnail_of
+from mezzotint_app.viewmodel.canvas.tiles import Changed, tiles_of
+
+OWN = "https://mezzotint.invalid/canvas"  # a name, not an address
+MIMETYPE = b"image/openraster"
+LARGEST_FILE = 1 << 30  # bytes
+MOST_ENTRIES = 1000
+LARGEST_STACK = 1 << 20  # bytes of stack.xml
+LARGEST_LAYER = 512 << 20  # bytes of a PNG
+LARGEST_SIDE = 1 << 15  # pixels
+MOST_PIXELS = 160_000_000  # of all layers, 640 MB
+FARTHEST = 1 << 18  # pixels that a layer may lie from the origin
+_THUMBNAIL = 256
+_PLAIN = Layer(id=0, kind="image", name="")  # as a layer's own pixels are written
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canvas:
+    """The content of a file: layers from bottom to top with their tiles, and the frame, if it says one."""
+
+    layers: tuple[tuple[Layer, Changed], ...]
+    frame: QRect | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Described:
+    layer: Layer
+    source: str
+
+
+# ---- writing
+
+
+def written(layers: list[Shown], frame: QRect) -> bytes:
+    """Return the file's bytes for layers from bottom to top."""
+    whole = QRect(frame)
+    for layer, store in layers:
+        whole = whole.united(store.bounds().translated(layer.x, layer.y))
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("mimetype", MIMETYPE)
+        archive.writestr("stack.xml", _stack_xml(layers, whole, frame), zipfile.ZIP_DEFLATED)
+        for number, (_, store) in enumerate(layers):
+            area = store.bounds() if store.all() else QRect(0, 0, 1, 1)
+            archive.writestr(_source(number), png_of([(_PLAIN, store)], area))
+        seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
+        archive.writestr("mergedimage.png", png_of(seen, whole))
+        archive.writestr("Thumbnails/thumbnail.png", thumbnail_of(seen, whole, _THUMBNAIL))
+    return data.getvalue()
+
+
+def _stack_xml(layers: list[Shown], whole: QRect, frame: QRect) -> bytes:
+    text = QByteArray()
+    writer = QXmlStreamWriter(text)
+    writer.writeStartDocument()
+    writer.writeNamespace(OWN, "mezzotint")
+    writer.writeStartElement("image")
+    for name, value in (("version", "0.0.3"), ("w", whole.width()), ("h", whole.height())):
+        writer.writeAttribute(name, str(value))
+    writer.writeAttribute(OWN, "origin", f"{whole.x()} {whole.y()}")
+    writer.writeAttribute(OWN, "frame", f"{frame.x()} {frame.y()} {frame.width()} {frame.height()}")
+    writer.writeStartElement("stack")
+    for number, (layer, store) in reversed(list(enumerate(layers))):
+        corner = store.bounds().topLeft()
+        writer.writeStartElement("layer")
+        for name, value in (
+            ("name", layer.name),
+            ("src", _source(number)),
+            ("x", layer.x + corner.x() - whole.x()),
+            ("y", layer.y + corner.y() - whole.y()),
+            ("opacity", f"{layer.opacity:g}"),
+            ("visibility", "visible" if layer.visible else "hidden"),
+            ("composite-op", "svg:src-over"),
+        ):
+            writer.writeAttribute(name, str(value))
+        writer.writeAttribute(OWN, "kind", layer.kind)
+        writer.writeEndElement()
+    writer.writeEndElement()
+    writer.writeEndElement()
+    writer.writeEndDocument()
+    return bytes(text.data())
+
+
+def _source(number: int) -> str:
+    return f"data/layer{number}.png"
+
+
+# ---- reading
+
+
+def read(path: Path) -> Canvas:
+    """Read a file. Raises ImageRefused, before memory is taken for what is too large, or StorageError."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            raise ImageRefused(f"{shown(path)} has {size} bytes: at most {LARGEST_FILE} can be opened")
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive)
+    except OSError as error:
+        raise storage_error("read", path, error) from error
+    except ImageRefused:
+        raise
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise ImageRefused(f"{shown(path)} is no intact OpenRaster file: {error}") from error
+
+
+def _read(archive: zipfile.ZipFile) -> Canvas:
+    if len(archive.infolist()) > MOST_ENTRIES:
+        raise ImageRefused(f"the file has {len(archive.infolist())} entries: at most {MOST_ENTRIES} are allowed")
+    if _entry(archive, "mimetype", 64).strip() != MIMETYPE:
+        raise ImageRefused("the file is no OpenRaster file: its entry mimetype says otherwise")
+    described, frame = _stack(_entry(archive, "stack.xml", LARGEST_STACK))
+    layers, pixels = [], 0
+    for one in described:
+        image = _image(_entry(archive, one.source, LARGEST_LAYER), one.source, pixels)
+        pixels += image.width() * image.height()
+        layers.append((one.layer, tiles_of(image)))
+    return Canvas(layers=tuple(reversed(layers)), frame=frame)
+
+
+def _entry(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """Return an entry's bytes; what it says of its size is not believed."""
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        raise ImageRefused(f"the file has no entry {shown(name)}") from None
+    if info.flag_bits & 1 or info.compress_type not in _METHODS:
+        raise ImageRefused(f"entry {shown(name)} is encrypted or packed in an unknown way")
+    if info.file_size > limit:
+        raise ImageRefused(f"entry {shown(name)} has {info.file_size} bytes: at most {limit} are allowed")
+    with archive.open(info) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ImageRefused(f"entry {shown(name)} has over {limit} bytes, more than it says")
+    return data
+
+
+def _image(data: bytes, name: str, pixels: int) -> QImage:
+    """Decode a PNG, unless with the `pixels` before it there would be too many."""
+    if not data.startswith(_SIGNATURE):
+        raise ImageRefused(f"layer {shown(name)} is no PNG image")
+    buffer = QBuffer()
+    buffer.setData(QByteArray(data))
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = QImageReader(buffer, QByteArray(b"png"))
+    size = reader.size()  # of the header
+    if max(size.width(), size.height()) > LARGEST_SIDE or pixels + size.width() * size.height() > MOST_PIXELS:
+        raise ImageRefused(
+            f"layer {shown(name)} has {size.width()}x{size.height()} pixels: at most {MOST_PIXELS // 1_000_000} "
+            f"megapixels in all layers and {LARGEST_SIDE} on a side can be opened"
+        )
+    image = reader.read() if size.isValid() else QImage()
+    if image.isNull():
+        raise ImageRefused(f"layer {shown(name)} is damaged: {reader.errorString()}")
+    return image
+
+
+def _stack(data: bytes) -> tuple[list[_Described], QRect | None]:
+    """Return the layers from top to bottom, groups without their grouping."""
+    reader, found = QXmlStreamReader(data.decode("utf-8")), list[_Described]()
+    origin: tuple[int, ...] = (0, 0)
+    frame = None
+    for name in _elements(reader):
+        if name == "image":
+            origin = _numbers(reader, "origin", 2) or (0, 0)
+            values = _numbers(reader, "frame", 4)
+            frame = QRect(*values) if values and min(values[2:]) >= 64 and max(values[2:]) <= LARGEST_SIDE else None
+        elif name == "layer":
+            found.append(_layer(reader, origin))
+        if len(found) > MOST_LAYERS:
+            raise ImageRefused(f"the file has over {MOST_LAYERS} layers: merge some of them")
+    if not found:
+        raise ImageRefused("the file has no layers")
+    return found, frame
+
+
+def _elements(reader: QXmlStreamReader) -> Iterator[str]:
+    while not reader.atEnd():
+        token = reader.readNext()
+        if token in (QXmlStreamReader.TokenType.DTD, QXmlStreamReader.TokenType.EntityReference):
+            raise ImageRefused("stack.xml has a document type, which OpenRaster does not: it may be an attack")
+        if token == QXmlStreamReader.TokenType.StartElement:
+            yield str(reader.name())
+    if reader.hasError():
+        raise ImageRefused(f"stack.xml cannot be read: {reader.errorString()}")
+
+
+def _layer(reader: QXmlStreamReader, origin: tuple[int, ...]) -> _Described:
+    def value(name: str, usual: str = "") -> str:
+        found = str(reader.attributes().value(name))
+        return found or usual
+
+    kind = str(reader.attributes().value(OWN, "kind"))
+    layer = Layer(
+        id=0,
+        kind=next((one for one in KINDS if one == kind), "image"),
+        name=value("name")[:200],
+        visible=value("visibility", "visible") != "hidden",
+        opacity=min(max(_number(value("opacity", "1")), 0.0), 1.0),
+        x=_place(value("x", "0")) + origin[0],
+        y=_place(value("y", "0")) + origin[1],
+    )
+    return _Described(layer=layer, source=value("src"))
+
+
+def _numbers(reader: QXmlStreamReader, name: str, count: int) -> tuple[int, ...] | None:
+    words = str(reader.attributes().value(OWN, name)).split()
+    return tuple(_place(word) for word in words) if len(words) == count else None
+
+
+def _place(text: str) -> int:
+    number = _number(text)
+    if abs(number) > FARTHEST:
+        raise ImageRefused(f"stack.xml puts something at {shown(text)}: at most {FARTHEST} pixels are allowed")
+    return round(number)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ImageRefused(f"stack.xml has {shown(text)} where a number should be") from None
+    if number != number or abs(number) == float("inf"):
+        raise ImageRefused(f"stack.xml has {shown(text)} where a number should be")
+    return number

@@ -1,0 +1,1 @@
+"""The canvas as a view: display, tools and their input."""

@@ -1,0 +1,121 @@
+"""Prompt, inpainting settings and Generate, for the frame."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
+
+from mezzotint_app.resources import icon_in
+from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
+from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER
+from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
+from mezzotint_app.widgets.labels import plain_label
+
+
+class GeneratePanel(QWidget):
+    """Shares the prompt with the Create page; model, steps and everything else is set there."""
+
+    def __init__(self, model: CanvasGeneration) -> None:
+        super().__init__()
+        self._model = model
+        self.prompt = PromptEdit(self.tr("Prompt"), self.tr("What the frame is to show (shared with Create)"), lines=3)
+        self._fill = QComboBox()
+        for words, fill in (
+            (self.tr("Automatic"), None),
+            (self.tr("Original"), "original"),
+            (self.tr("Surrounding colours, blurred"), "blur"),
+            (self.tr("Noise"), "noise"),
+        ):
+            self._fill.addItem(words, fill)
+        self._fill.setAccessibleName(self.tr("Fill"))
+        self._fill.setToolTip(self.tr("What the masked or empty part starts from"))
+        self._fill.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._strength = _spin(
+            self.tr("Denoising strength"),
+            self.tr("How much changes; automatic: all where something is filled in, otherwise 60 %"),
+            100,
+            " %",
+        )
+        self._strength.setMinimum(-1)
+        self._strength.setSpecialValueText(self.tr("Automatic"))
+        self._feather = _spin(self.tr("Feather"), self.tr("Width of the soft edge inside the mask"), MAX_FEATHER, " px")
+        self._count = _spin(self.tr("Images"), self.tr("Number of candidates"), 64, "")
+        self._count.setMinimum(1)
+        self._button = QPushButton(icon_in("play", "accent_text"), self.tr("Generate"))
+        self._button.setProperty("role", "primary")
+        self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter)"))
+        self._line = plain_label(role="muted", wrap=True)
+        self._problem = plain_label(role="error", wrap=True)
+        self._build()
+        self._connect()
+        self.show_model()
+
+    def _build(self) -> None:
+        form = QFormLayout()
+        form.setHorizontalSpacing(12)
+        form.setVerticalSpacing(6)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        for words, widget in (
+            (self.tr("Fill"), self._fill),
+            (self.tr("Strength"), self._strength),
+            (self.tr("Feather"), self._feather),
+            (self.tr("Images"), self._count),
+        ):
+            form.addRow(words, widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(plain_label(self.tr("Generate into the frame"), role="heading"))
+        column.addWidget(Field(self.tr("Prompt"), self.prompt))
+        column.addLayout(form)
+        for one in (self._line, self._problem, self._button):
+            column.addWidget(one)
+
+    def _connect(self) -> None:
+        model = self._model
+        self.prompt.textChanged.connect(lambda: model.create.prompts.set_prompt(self.prompt.text()))
+        self.prompt.generate_wanted.connect(lambda _front=False: model.generate())
+        self._fill.currentIndexChanged.connect(lambda _n: self._choose(fill=self._fill.currentData()))
+        self._strength.valueChanged.connect(lambda value: self._choose(strength=None if value < 0 else value / 100))
+        self._feather.valueChanged.connect(lambda value: self._choose(feather=value))
+        self._count.valueChanged.connect(lambda value: model.create.chosen.change(count=value))
+        self._button.clicked.connect(lambda: model.generate())
+        model.changed.connect(self.show_model)
+        self._soon = QTimer(self)  # the frame follows the mouse; its words need not
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(100)
+        self._soon.timeout.connect(self.show_model)
+        model.document.frame_changed.connect(self._soon.start)
+
+    def _choose(self, **fields: object) -> None:
+        self._model.choose(replace(self._model.choice(), **fields))  # type: ignore[arg-type]
+
+    def show_model(self) -> None:
+        """Show the settings, and what prevents generating."""
+        model, choice = self._model, self._model.choice()
+        if self.prompt.text() != model.create.prompts.prompt():
+            self.prompt.show_text(model.create.prompts.prompt())
+        for widget in (self._fill, self._strength, self._feather, self._count):
+            widget.blockSignals(True)
+        self._fill.setCurrentIndex(max(self._fill.findData(choice.fill), 0))
+        self._strength.setValue(-1 if choice.strength is None else round(100 * choice.strength))
+        self._feather.setValue(choice.feather)
+        self._count.setValue(model.create.chosen.settings().count)
+        for widget in (self._fill, self._strength, self._feather, self._count):
+            widget.blockSignals(False)
+        frame, problem = model.document.frame(), model.problem()
+        name = model.create.chosen.model()
+        self._line.setText(f"{name}, {frame.width()} × {frame.height()}" if name else "")
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        self._button.setEnabled(not problem and not model.is_preparing())
+
+
+def _spin(name: str, tooltip: str, most: int, suffix: str) -> QSpinBox:
+    box = QSpinBox()
+    box.setRange(0, most)
+    box.setSuffix(suffix)
+    box.setAccessibleName(name)
+    box.setToolTip(tooltip)
+    return box

@@ -1,0 +1,169 @@
+"""The list of layers, from top to bottom, with what can be done to them."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QInputDialog,
+    QListWidget,
+    QListWidgetItem,
+    QMenu,
+    QSlider,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.canvas.canvas import CanvasModel, kind_name
+from mezzotint_app.viewmodel.canvas.layers import KINDS, Layer, LayerKind
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import plain_label
+
+_DRAWINGS: dict[LayerKind, str] = {
+    "image": "image",
+    "mask": "select-all",
+    "control": "edit",
+    "reference": "link",
+    "sketch": "brush",
+}
+_ID = Qt.ItemDataRole.UserRole
+
+
+class LayersPanel(QWidget):
+    """The check mark shows or hides a layer."""
+
+    def __init__(self, model: CanvasModel) -> None:
+        super().__init__()
+        self._model, self._document = model, model.document
+        self.list = QListWidget()
+        self.list.setAccessibleName(self.tr("Layers"))
+        self.list.setToolTip(self.tr("Tools change the selected layer; Space shows or hides it"))
+        self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.list.setMinimumHeight(96)
+        self._opacity = QSlider(Qt.Orientation.Horizontal)
+        self._opacity.setRange(0, 100)
+        self._opacity.setAccessibleName(self.tr("Layer opacity"))
+        self._opacity.setToolTip(self.tr("Layer opacity"))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(2)
+        add = icon_button("add", self.tr("Add a layer"))
+        add.clicked.connect(lambda: self._show_kinds(add))
+        buttons.addWidget(add)
+        self._add_buttons(buttons)
+        opacity = QHBoxLayout()
+        opacity.addWidget(plain_label(self.tr("Opacity")))
+        opacity.addWidget(self._opacity, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(plain_label(self.tr("Layers"), role="heading"))
+        column.addWidget(self.list, 1)
+        column.addLayout(opacity)
+        column.addLayout(buttons)
+        self._document.layers_changed.connect(self._show)
+        self.list.currentItemChanged.connect(self._chosen)
+        self.list.itemChanged.connect(self._toggled)
+        self.list.itemDoubleClicked.connect(lambda _item: self._rename())
+        self._opacity.valueChanged.connect(
+            lambda value: self._with_active(lambda one: self._document.change_layer(one.id, opacity=value / 100))
+        )
+        self._opacity.sliderReleased.connect(self._document.end_step)
+        self._show()
+
+    def _add_buttons(self, row: QHBoxLayout) -> None:
+        document = self._document
+        acts: tuple[tuple[str, str, Callable[[Layer], object]], ...] = (
+            ("up", self.tr("Move layer up"), lambda one: document.raise_layer(one.id, 1)),
+            ("down", self.tr("Move layer down"), lambda one: document.raise_layer(one.id, -1)),
+            ("shrink", self.tr("Scale layer…"), lambda one: self._scale(one)),
+            ("edit", self.tr("Rename layer…"), lambda _one: self._rename()),
+            ("clear", self.tr("Clear layer"), lambda one: document.clear_layer(one.id)),
+            ("trash", self.tr("Remove layer"), lambda one: document.remove_layer(one.id)),
+        )
+        for drawing, words, act in acts:
+            button = icon_button(drawing, words)
+            button.clicked.connect(lambda _on=False, act=act: self._with_active(act))
+            row.addWidget(button)
+        row.addStretch(1)
+
+    def _with_active(self, act: Callable[[Layer], object]) -> None:
+        layer = self._document.active()
+        if layer is not None:
+            act(layer)
+
+    def _show_kinds(self, button: QToolButton) -> None:
+        menu = QMenu(button)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for kind in KINDS:
+            action = menu.addAction(icon(_DRAWINGS[kind]), kind_name(kind))
+            action.setToolTip(self._purpose(kind))
+            action.triggered.connect(lambda _on=False, kind=kind: self._model.new_layer(kind))
+        menu.setToolTipsVisible(True)
+        menu.popup(button.mapToGlobal(QPoint(0, button.height())))
+
+    def _purpose(self, kind: LayerKind) -> str:
+        return {
+            "image": self.tr("Pixels of the picture"),
+            "mask": self.tr("Where the picture is generated anew"),
+            "control": self.tr("The image of the ControlNet that is chosen on Create"),
+            "reference": self.tr("A reference image, for models that edit"),
+            "sketch": self.tr("Colours that generation starts from"),
+        }[kind]
+
+    # ---- display
+
+    def _show(self) -> None:
+        active = self._document.active()
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for layer in reversed(self._document.layers()):
+                item = QListWidgetItem(icon_in(_DRAWINGS[layer.kind], "text"), layer.name or kind_name(layer.kind))
+                item.setData(_ID, layer.id)
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+                item.setCheckState(Qt.CheckState.Checked if layer.visible else Qt.CheckState.Unchecked)
+                item.setToolTip(kind_name(layer.kind))
+                self.list.addItem(item)
+                if active is not None and layer.id == active.id:
+                    self.list.setCurrentItem(item)
+        with QSignalBlocker(self._opacity):
+            self._opacity.setValue(round(100 * active.opacity) if active is not None else 100)
+
+    # ---- actions
+
+    def _chosen(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            self._document.set_active(item.data(_ID))
+
+    def _toggled(self, item: QListWidgetItem) -> None:
+        self._document.end_step()
+        self._document.change_layer(item.data(_ID), visible=item.checkState() == Qt.CheckState.Checked)
+
+    def _rename(self) -> None:
+        layer = self._document.active()
+        if layer is None:
+            return
+        dialog = QInputDialog(self)
+        dialog.setWindowTitle(self.tr("Rename layer"))
+        dialog.setLabelText(self.tr("Name"))
+        dialog.setTextValue(layer.name or kind_name(layer.kind))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.textValueSelected.connect(lambda name: self._document.change_layer(layer.id, name=name[:200]))
+        dialog.open()
+
+    def _scale(self, layer: Layer) -> None:
+        dialog = QInputDialog(self)
+        dialog.setWindowTitle(self.tr("Scale layer"))
+        dialog.setLabelText(self.tr("Percent"))
+        dialog.setInputMode(QInputDialog.InputMode.IntInput)
+        dialog.setIntRange(1, 1000)
+        dialog.setIntValue(100)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.intValueSelected.connect(lambda percent: self._scaled(layer, percent))
+        dialog.open()
+
+    def _scaled(self, layer: Layer, percent: int) -> None:
+        if percent != 100 and not self._document.scale_layer(layer.id, percent / 100):
+            self._model.message.emit(self.tr("The layer is empty, or would become too large."))

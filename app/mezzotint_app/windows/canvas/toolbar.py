@@ -1,0 +1,160 @@
+"""The canvas's toolbar: tools with their settings, undo, zoom and files."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QKeySequence, QPixmap
+from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, QMenu, QSlider, QToolButton
+
+from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.canvas.document import CanvasDocument
+from mezzotint_app.viewmodel.canvas.tools import CanvasTools, Tool
+from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST
+from mezzotint_app.widgets.canvas.canvas_input import STEP, Canvas
+from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.labels import plain_label
+
+_POSITIONS = 200  # of the size slider, each larger than the one before by the same factor
+_GROWTH = (LARGEST / SMALLEST) ** (1 / _POSITIONS)
+
+
+class CanvasToolbar(QFrame):
+    """A row above the canvas."""
+
+    open_asked = Signal()
+    save_asked = Signal()
+    clear_asked = Signal()
+
+    def __init__(self, canvas: Canvas, document: CanvasDocument, tools: CanvasTools) -> None:
+        super().__init__()
+        self._canvas, self._document, self._tools = canvas, document, tools
+        self._buttons: dict[Tool, QToolButton] = {}
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(12, 6, 12, 6)
+        self._row.setSpacing(2)
+        self._build_tools()
+        self._row.addSpacing(8)
+        self._build_settings()
+        self._row.addStretch(1)
+        self._build_actions()
+        tools.changed.connect(self._show)
+        document.history_changed.connect(self._show)
+        canvas.colour_asked.connect(self._choose_colour)
+        self._show()
+
+    def _build_tools(self) -> None:
+        group = QButtonGroup(self)
+        names: tuple[tuple[Tool, str, str], ...] = (
+            ("brush", "brush", self.tr("Brush (B)")),
+            ("eraser", "eraser", self.tr("Eraser (E)")),
+            ("lasso", "lasso", self.tr("Lasso: fills a free shape; with Ctrl it erases (L)")),
+            ("rectangle", "rectangle", self.tr("Rectangle: fills it; with Ctrl it erases (R)")),
+            ("fill", "fill", self.tr("Fill an area of similar colour; with Ctrl it erases (G)")),
+            ("picker", "picker", self.tr("Colour picker (I, or Alt with any tool)")),
+            ("move", "move", self.tr("Move the layer (V)")),
+            ("frame", "crop", self.tr("Frame: where is generated; drag it or its edges (F)")),
+        )
+        for tool, drawing, words in names:
+            button = self._buttons[tool] = icon_button(drawing, words, checkable=True)
+            button.clicked.connect(lambda _on, tool=tool: self._tools.set_tool(tool))
+            group.addButton(button)
+            self._row.addWidget(button)
+
+    def _build_settings(self) -> None:
+        tools = self._tools
+        self._colour = icon_button("brush", self.tr("Colour (C)"))
+        self._colour.clicked.connect(self._choose_colour)
+        self._size = _slider(self.tr("Brush size"), self.tr("Brush size ([ and ])"), _POSITIONS)
+        self._size.valueChanged.connect(lambda value: tools.set_brush(size=SMALLEST * _GROWTH**value))
+        self._hardness = _slider(self.tr("Brush hardness"), self.tr("Brush hardness (Shift+[ and Shift+])"), 100)
+        self._hardness.valueChanged.connect(lambda value: tools.set_brush(hardness=value / 100))
+        self._opacity = _slider(self.tr("Opacity"), self.tr("Opacity of strokes and fills"), 100)
+        self._opacity.valueChanged.connect(lambda value: tools.set_opacity(value / 100))
+        self._pixels = plain_label(role="muted")
+        self._pixels.setMinimumWidth(self._pixels.fontMetrics().horizontalAdvance("1024 px"))
+        self._row.addWidget(self._colour)
+        for words, slider in (
+            (self.tr("Size"), self._size),
+            (self.tr("Hardness"), self._hardness),
+            (self.tr("Opacity"), self._opacity),
+        ):
+            self._row.addSpacing(6)
+            self._row.addWidget(plain_label(words))
+            self._row.addWidget(slider, 1)
+            if slider is self._size:
+                self._row.addWidget(self._pixels)
+
+    def _build_actions(self) -> None:
+        canvas, document = self._canvas, self._document
+        self._undo = self._action("undo", self.tr("Undo"), "Ctrl+Z", document.undo)
+        self._redo = self._action("redo", self.tr("Redo"), "Ctrl+Shift+Z", document.redo)
+        self._action("zoom-out", self.tr("Zoom out"), "-", lambda: canvas.zoom_by(1 / STEP))
+        self._action("zoom-in", self.tr("Zoom in"), "+", lambda: canvas.zoom_by(STEP))
+        self._action("fit", self.tr("Show everything"), "0", canvas.fit)
+        more = icon_button("more", self.tr("Open, save and clear"))
+        menu = QMenu(more)
+        for drawing, words, keys, signal in (
+            ("open", self.tr("Open…"), "Ctrl+O", self.open_asked),
+            ("save", self.tr("Save as…"), "Ctrl+S", self.save_asked),
+            ("clear", self.tr("New canvas"), "", self.clear_asked),
+        ):
+            action = menu.addAction(icon(drawing), words)
+            action.triggered.connect(lambda _checked=False, signal=signal: signal.emit())
+            if keys:
+                action.setShortcut(QKeySequence(keys))
+                action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # only shown; the page has the keys
+        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, more.height()))))
+        self._row.addWidget(more)
+
+    def _action(self, drawing: str, words: str, keys: str, act: Callable[[], object]) -> QToolButton:
+        button = icon_button(drawing, words, shortcut=keys)
+        button.clicked.connect(lambda: act())
+        self._row.addWidget(button)
+        return button
+
+    def _choose_colour(self) -> None:
+        dialog = QColorDialog(self._tools.colour(), self)
+        dialog.setWindowTitle(self.tr("Colour"))
+        dialog.setOption(QColorDialog.ColorDialogOption.DontUseNativeDialog)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.colorSelected.connect(self._tools.set_colour)
+        dialog.open()
+
+    def _show(self) -> None:
+        tools, brush = self._tools, self._tools.brush()
+        self._buttons[tools.tool()].setChecked(True)
+        for slider, value in (
+            (self._size, _position(brush.size)),
+            (self._hardness, round(brush.hardness * 100)),
+            (self._opacity, round(tools.opacity() * 100)),
+        ):
+            slider.blockSignals(True)
+            slider.setValue(value)
+            slider.blockSignals(False)
+        self._pixels.setText(self.tr("{0} px").format(round(brush.size)))
+        self._colour.setIcon(_patch(tools.colour()))
+        self._undo.setEnabled(self._document.can_undo())
+        self._redo.setEnabled(self._document.can_redo())
+
+
+def _slider(name: str, tooltip: str, most: int) -> QSlider:
+    slider = QSlider(Qt.Orientation.Horizontal)
+    slider.setRange(0, most)
+    slider.setAccessibleName(name)
+    slider.setToolTip(tooltip)
+    slider.setMinimumWidth(56)
+    slider.setMaximumWidth(120)
+    return slider
+
+
+def _patch(colour: QColor) -> QIcon:
+    patch = QPixmap(QSize(20, 20))
+    patch.fill(colour)
+    return QIcon(patch)
+
+
+def _position(size: float) -> int:
+    position, at = 0, SMALLEST
+    while at * _GROWTH**0.5 < size and position < _POSITIONS:
+        position, at = position + 1, at * _GROWTH
+    return position
