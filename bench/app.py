@@ -1,6 +1,6 @@
 """Measure the window's speed: startup, responsiveness under background work, long lists, and idle load.
 
-python bench/app.py [--only start life queue gallery idle] [--json]
+python bench/app.py [--only start life queue gallery canvas idle] [--json]
 """
 
 import argparse
@@ -25,7 +25,8 @@ SHOWN = 1.0  # target in seconds from interpreter start to first frame
 LATE = 50.0  # target in milliseconds for gaps of the event loop and input latency
 IDLE = 1.0  # target in percent of a core
 AT_ONCE = ("light and dark",)  # restyles the entire window on request, so it has no target
-PARTS = ("start", "life", "queue", "gallery", "idle")
+FRAME = 32.0  # milliseconds for a frame of the canvas, of 95 % of them
+PARTS = ("start", "life", "queue", "gallery", "canvas", "idle")
 LIMIT = 600.0  # timeout of a part in seconds
 
 
@@ -140,6 +141,17 @@ def measure_gallery(folder: Path, asked: Asked) -> Iterator[Figure]:
     yield from _watched("gallery", _child("app_scenes.py", "gallery", folder=folder))
 
 
+def measure_canvas(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
+    """Measure frames of a canvas of 8192x8192 pixels in a view of 1400x900, from the movement until it is drawn."""
+    write_settings(folder, folder / "images")
+    for name, times in _child("app_scenes.py", "canvas", folder=folder)["extra"].items():
+        taken, worked = (sorted(column) for column in zip(*times, strict=True))
+        place = len(times) * 95 // 100
+        what, median = f"{name}: p95 of {len(times)} frames", statistics.median(taken)
+        note = f"median {median:.1f}, worst {taken[-1]:.1f}; without others p95 {worked[place]:.1f}"
+        yield Figure(part="canvas", what=what, value=taken[place], unit="ms", aim=FRAME, note=note)
+
+
 def measure_idle(folder: Path, asked: Asked) -> Iterator[Figure]:  # noqa: ARG001
     """Measure the idle load."""
     write_settings(folder, folder / "images")
@@ -174,6 +186,7 @@ MEASURES: dict[str, Callable[[Path, Asked], Iterator[Figure]]] = {
     "life": measure_life,
     "queue": measure_queue,
     "gallery": measure_gallery,
+    "canvas": measure_canvas,
     "idle": measure_idle,
 }
 

@@ -5,6 +5,7 @@ The measurements go to stdout as one line of JSON.
 
 import itertools
 import json
+import math
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QBrush, QImage, QPainter, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QApplication, QWidget
 
@@ -22,7 +23,7 @@ import mezzotint_app.main
 from mezzotint_app.main import open_window
 from mezzotint_app.program import Program
 from mezzotint_app.settings import output_folder
-from mezzotint_app.windows.main_window import CREATE, GALLERY, MODELS, QUEUE, MainWindow
+from mezzotint_app.windows.main_window import CANVAS, CREATE, GALLERY, MODELS, QUEUE, MainWindow
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also where Python leaves the script's folder out of sys.path
 
@@ -47,7 +48,7 @@ class Scenes:
         self.saved = self.previews = 0
         program.runner.saved.connect(self._saved)
         program.create.preview.image_changed.connect(self._previewed)
-        self.extra: dict[str, float] = {}
+        self.extra: dict[str, Any] = {}
 
     def _saved(self, *_: object) -> None:
         self.saved += 1
@@ -270,6 +271,39 @@ class Scenes:
 
         librarian.ask = counted
 
+    def canvas(self) -> None:
+        """Pan, zoom and paint on a picture of 8192x8192 pixels with a mask; the view is what is redrawn."""
+        document, tools, view = self.program.canvas.document, self.program.canvas.tools, self.window.canvas_page.canvas
+        self.window.show_page(CANVAS)
+        document.add_layer("image", "", noise(8192))
+        document.add_layer("mask", "")
+        self.window.resize(1900, 1150)
+        view.setFixedSize(1400, 900)
+        self.monitor.stop()
+        for name, show in (("whole", view.fit), ("at a third", lambda: view.zoom_by(3)), ("1:1", view.actual_size)):
+            show()
+            self.monitor.rest(4000)
+            swing = [40 if number % 60 < 30 else -40 for number in range(120)]
+            self.frames(f"panned, {name}", [lambda by=by: view.pan(by, by / 2) for by in swing])
+            tools.set_brush(size=64 / view.scale())
+            spots = [QPointF(300 + 5 * number, 450 + 200 * math.sin(number / 8)) for number in range(120)]
+            tools.press(view.to_canvas(spots[0]))
+            self.frames(f"painted, {name}", [lambda at=at: tools.move(view.to_canvas(at)) for at in spots])
+            tools.release()
+        zoomed = [1.05 if number % 80 < 40 else 1 / 1.05 for number in range(160)]
+        view.fit()
+        self.frames("zoomed", [lambda by=by: view.zoom_by(by) for by in zoomed])
+
+    def frames(self, name: str, actions: Iterable[Callable[[], object]]) -> None:
+        """Note how many milliseconds each action takes until the view is drawn, and how many of them are work."""
+        times = self.extra[name] = []
+        for act in actions:
+            begun, worked = time.perf_counter(), time.thread_time()
+            act()
+            QApplication.sendEvent(self.window, QEvent(QEvent.Type.UpdateRequest))  # redraws what is to be redrawn
+            times.append((1000 * (time.perf_counter() - begun), 1000 * (time.thread_time() - worked)))
+            QApplication.processEvents()
+
     def idle(self) -> None:
         """Measure CPU time while nothing is done."""
         self.settled()
@@ -279,6 +313,16 @@ class Scenes:
         self.monitor.rest(1000 * IDLE)
         self.extra["seconds"] = time.perf_counter() - begun
         self.extra["worked"] = time.process_time() - worked
+
+
+def noise(side: int) -> QImage:
+    """Return an image that does not compress, of a small one repeated."""
+    small = QImage(os.urandom(512 * 512 * 4), 512, 512, QImage.Format.Format_RGB32)
+    image = QImage(side, side, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    painter.fillRect(image.rect(), QBrush(small))
+    painter.end()
+    return image
 
 
 def is_at(view: QAbstractItemView, row: int) -> bool:

@@ -3,13 +3,23 @@
 import math
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QRadialGradient
 
-from mezzotint_app.viewmodel.canvas.tiles import SIDE, Changed, Place, Source, TileStore, is_blank, new_tile, places
+from mezzotint_app.viewmodel.canvas.tiles import (
+    LAYOUT,
+    SIDE,
+    Changed,
+    Place,
+    Source,
+    TileStore,
+    is_blank,
+    new_tile,
+    places,
+)
 from mezzotint_app.viewmodel.create.images.mask_stroke import Brush
 
-_SPACING = 0.1  # of a dab's diameter
+_SPACING = 0.15  # of a dab's diameter
 _THINNEST = 0.1  # share of the size that is left without pressure
 Modes = QPainter.CompositionMode
 
@@ -39,6 +49,7 @@ class Stroke:
         self._paint, self._store = paint, store
         self._last: Dab | None = None
         self._coverage: dict[Place, QImage] = {}
+        self._full: set[Place] = set()  # covered by one dab: nothing changes there any more
         self.before: Changed = {}  # tiles as they were, which undoes the stroke
 
     def to(self, dab: Dab) -> QRect:
@@ -56,7 +67,8 @@ class Stroke:
             for place in places(where):
                 touched.setdefault(place, []).append(one)
         for place, many in touched.items():
-            self._paint_tile(place, many)
+            if place not in self._full:
+                self._paint_tile(place, many)
         return whole
 
     def _radius(self, dab: Dab) -> float:
@@ -73,14 +85,26 @@ class Stroke:
             coverage = self._coverage[place] = QImage(SIDE, SIDE, QImage.Format.Format_Grayscale8)
             coverage.fill(0)
             self.before[place] = self._store.get(place)
+        touched = QRect()
         painter = QPainter(coverage)
         painter.setCompositionMode(Modes.CompositionMode_Lighten)
         painter.translate(-place[0] * SIDE, -place[1] * SIDE)
         for dab in dabs:
+            touched = touched.united(self._rect(dab))
             painter.fillRect(self._rect(dab), self._gradient(dab))
+            if self._covers(dab, place):
+                self._full.add(place)
         painter.end()
-        tile = self._over(self.before[place], coverage)
+        touched = touched.translated(-place[0] * SIDE, -place[1] * SIDE).intersected(coverage.rect())
+        tile = self._over(place, coverage, touched)
         self._store.put({place: None if self._paint.brush.erase and is_blank(tile) else tile})
+
+    def _covers(self, dab: Dab, place: Place) -> bool:
+        """Whether the part of a dab at full strength covers the whole tile."""
+        left, top, radius = place[0] * SIDE, place[1] * SIDE, self._radius(dab)
+        across = max(dab.x - left, left + SIDE - dab.x)
+        down = max(dab.y - top, top + SIDE - dab.y)
+        return math.hypot(across, down) < radius * replace(self._paint.brush, size=2 * radius).core()
 
     def _gradient(self, dab: Dab) -> QRadialGradient:
         radius = self._radius(dab)
@@ -90,24 +114,31 @@ class Stroke:
             gradient.setColorAt(at, QColor(grey, grey, grey))
         return gradient
 
-    def _over(self, before: QImage | None, coverage: QImage) -> QImage:
-        tile = new_tile() if before is None else QImage(before)
+    def _over(self, place: Place, coverage: QImage, where: QRect) -> QImage:
+        """The tile with the stroke over what was there before it; only `where` is computed anew."""
+        now, before = self._store.get(place), self.before[place]
+        tile = new_tile() if now is None else QImage(now)
         painter = QPainter(tile)
+        painter.setCompositionMode(Source)
+        if before is None:
+            painter.fillRect(where, Qt.GlobalColor.transparent)
+        else:
+            painter.drawImage(where.topLeft(), before, where)
+        erase = self._paint.brush.erase
+        painter.setCompositionMode(Modes.CompositionMode_DestinationOut if erase else Modes.CompositionMode_SourceOver)
         painter.setOpacity(self._paint.opacity)
-        if self._paint.brush.erase:
-            painter.setCompositionMode(Modes.CompositionMode_DestinationOut)
-        painter.drawImage(0, 0, coloured(coverage, self._paint.colour))
+        painter.drawImage(where.topLeft(), _coloured(coverage, where, self._paint.colour))
         painter.end()
         return tile
 
 
-def coloured(coverage: QImage, colour: QColor) -> QImage:
-    """Return a colour whose alpha is a grayscale image of the size of a tile."""
+def _coloured(coverage: QImage, where: QRect, colour: QColor) -> QImage:
+    """Return a colour whose alpha is a part of a grayscale tile."""
     alpha = QImage(coverage.constBits(), SIDE, SIDE, coverage.bytesPerLine(), QImage.Format.Format_Alpha8)
-    image = new_tile()
+    image = QImage(where.size(), LAYOUT)
     painter = QPainter(image)
     painter.setCompositionMode(Source)
-    painter.drawImage(0, 0, alpha)
+    painter.drawImage(QPoint(), alpha, where)
     painter.setCompositionMode(Modes.CompositionMode_SourceIn)
     painter.fillRect(image.rect(), colour)
     painter.end()

@@ -51,6 +51,7 @@ class TileStore:
 
     def __init__(self) -> None:
         self._tiles: dict[Place, QImage] = {}
+        self._bounds: QRect | None = None  # once known
 
     def get(self, place: Place) -> QImage | None:
         """Return a tile, or None where nothing was painted."""
@@ -62,7 +63,9 @@ class TileStore:
 
     def bounds(self) -> QRect:
         """Return the rectangle around all tiles; empty without any."""
-        return bounds_of(self._tiles)
+        if self._bounds is None:
+            self._bounds = bounds_of(self._tiles)
+        return QRect(self._bounds)
 
     def content(self) -> QRect:
         """Return the smallest rectangle around everything that is not transparent."""
@@ -76,6 +79,8 @@ class TileStore:
                 self._tiles.pop(place, None)
             else:
                 self._tiles[place] = tile
+        if any((old is None) != (tiles[place] is None) for place, old in before.items()):
+            self._bounds = None
         return before
 
     def draw(self, painter: QPainter, where: QRect) -> None:
