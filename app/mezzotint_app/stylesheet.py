@@ -50,11 +50,11 @@ QToolButton[role="line"]:disabled {{ color: {control}; }}
 QToolButton[role="line"]:focus {{ padding: 4px 3px; }}
 QToolButton[role="tab"] {{
     background: transparent; color: {muted}; border: 2px solid transparent; border-radius: 8px;
-    padding: 8px 4px; font-size: 11px;
+    padding: 6px 4px; font-size: 11px;
 }}
 QToolButton[role="tab"]:hover {{ background: {window}; color: {text}; }}
 QToolButton[role="tab"]:checked {{ background: {raised}; color: {accent}; font-weight: 600; }}
-QToolButton[role="tab"]:focus {{ border-color: {focus}; padding: 8px 4px; }}
+QToolButton[role="tab"]:focus {{ border-color: {focus}; padding: 6px 4px; }}
 
 QLineEdit, QPlainTextEdit, QTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     background: {surface}; color: {text}; border: 1px solid {control}; border-radius: 6px; padding: 4px 6px;

@@ -25,7 +25,7 @@ class Navigation(QFrame):
         self._group = QButtonGroup(self)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(6, 8, 6, 8)
-        self._column.setSpacing(4)
+        self._column.setSpacing(2)
         for number, (drawing, text) in enumerate(pages):
             self._add_page(number, drawing, text)
         self._column.addStretch()

@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QRect, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.atomic import atomic_write
+from mezzotint.errors import ImageRefused
 from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.canvas import open_raster
@@ -123,9 +124,8 @@ class CanvasModel(QObject):
     def save_file(self, path: str) -> None:
         """Write an OpenRaster file with all layers, or a PNG of the picture; an existing file is replaced."""
         self.document.end_step()
-        layers, frame, whole = self._layers(), self.document.frame(), self.document.bounds(PICTURE)
+        layers, frame, area = self._layers(), self.document.frame(), self.document.bounds()
         is_png = not path.lower().endswith(".ora")
-        area = whole.united(frame) if not is_png else whole
         if area.isEmpty() or area.width() * area.height() > LARGEST_AREA:
             size = f"{area.width()} × {area.height()}"
             self.message.emit(self.tr("A picture of {size} pixels cannot be saved.").format(size=size))
@@ -133,7 +133,7 @@ class CanvasModel(QObject):
 
         def write() -> None:
             seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
-            data = png_of(seen, area) if is_png else open_raster.written(layers, frame)
+            data = png_of(seen, _extent(seen)) if is_png else open_raster.written(layers, frame)
             atomic_write(Path(path), data, overwrite=True)
 
         def done(_none: None) -> None:
@@ -183,6 +183,13 @@ class CanvasModel(QObject):
     def _tell(self, text: str) -> None:
         if text:
             self.message.emit(text)
+
+
+def _extent(seen: list[Shown]) -> QRect:
+    found = open_raster.extent(seen)
+    if found.isEmpty():
+        raise ImageRefused(translate("Canvas", "There is no picture on the canvas yet"))
+    return found
 
 
 def kind_name(kind: LayerKind) -> str:

@@ -197,7 +197,7 @@ class CanvasDocument(QObject):
     def scale_layer(self, identity: int, factor: float) -> bool:
         """Scale a layer around its middle; returns False if there is nothing on it or it would become too large."""
         layer, store = self.layer(identity), self._stores[identity]
-        old = store.bounds()
+        old = store.content()
         new = QRect(0, 0, round(old.width() * factor), round(old.height() * factor))
         if layer is None or old.isEmpty() or not 0 < max(new.width(), new.height()) <= LARGEST_SIDE or new.isEmpty():
             return False

@@ -18,7 +18,7 @@ from mezzotint.trouble import shown, storage_error
 from mezzotint_app.viewmodel.canvas.document import MOST_LAYERS
 from mezzotint_app.viewmodel.canvas.layers import KINDS, PICTURE, Layer
 from mezzotint_app.viewmodel.canvas.png import Shown, png_of, thumbnail_of
-from mezzotint_app.viewmodel.canvas.tiles import Changed, tiles_of
+from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, tiles_of
 
 OWN = "https://mezzotint.invalid/canvas"  # a name, not an address
 MIMETYPE = b"image/openraster"
@@ -54,20 +54,31 @@ class _Described:
 
 def written(layers: list[Shown], frame: QRect) -> bytes:
     """Return the file's bytes for layers from bottom to top."""
-    whole = QRect(frame)
-    for layer, store in layers:
-        whole = whole.united(store.bounds().translated(layer.x, layer.y))
+    whole = extent(layers)
+    whole = frame if whole.isEmpty() else whole
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("mimetype", MIMETYPE)
         archive.writestr("stack.xml", _stack_xml(layers, whole, frame), zipfile.ZIP_DEFLATED)
         for number, (_, store) in enumerate(layers):
-            area = store.bounds() if store.all() else QRect(0, 0, 1, 1)
-            archive.writestr(_source(number), png_of([(_PLAIN, store)], area))
+            archive.writestr(_source(number), png_of([(_PLAIN, store)], _own_extent(store)))
         seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
         archive.writestr("mergedimage.png", png_of(seen, whole))
         archive.writestr("Thumbnails/thumbnail.png", thumbnail_of(seen, whole, _THUMBNAIL))
     return data.getvalue()
+
+
+def extent(layers: list[Shown]) -> QRect:
+    """Return the smallest rectangle around everything on these layers."""
+    whole = QRect()
+    for layer, store in layers:
+        whole = whole.united(store.content().translated(layer.x, layer.y))
+    return whole
+
+
+def _own_extent(store: TileStore) -> QRect:
+    found = store.content()
+    return QRect(0, 0, 1, 1) if found.isEmpty() else found  # a PNG has at least a pixel
 
 
 def _stack_xml(layers: list[Shown], whole: QRect, frame: QRect) -> bytes:
@@ -82,7 +93,7 @@ def _stack_xml(layers: list[Shown], whole: QRect, frame: QRect) -> bytes:
     writer.writeAttribute(OWN, "frame", f"{frame.x()} {frame.y()} {frame.width()} {frame.height()}")
     writer.writeStartElement("stack")
     for number, (layer, store) in reversed(list(enumerate(layers))):
-        corner = store.bounds().topLeft()
+        corner = _own_extent(store).topLeft()
         writer.writeStartElement("layer")
         for name, value in (
             ("name", layer.name),

@@ -69,7 +69,12 @@ class TileStore:
 
     def content(self) -> QRect:
         """Return the smallest rectangle around everything that is not transparent."""
-        return opaque_rect(self.read(self.bounds())).translated(self.bounds().topLeft()) if self._tiles else QRect()
+        whole, edges = QRect(), self.bounds()
+        for place, tile in self._tiles.items():
+            where = rect_of(place)
+            if not edges.adjusted(1, 1, -1, -1).contains(where):  # no tile is blank: those at the edges decide
+                whole = whole.united(opaque_rect(tile).translated(where.topLeft()))
+        return whole
 
     def put(self, tiles: Changed) -> Changed:
         """Replace tiles; returns what was there, which undoes it."""

@@ -64,14 +64,12 @@ class CanvasToolbar(QFrame):
         tools = self._tools
         self._colour = icon_button("brush", self.tr("Colour (C)"))
         self._colour.clicked.connect(self._choose_colour)
-        self._size = _slider(self.tr("Brush size"), self.tr("Brush size ([ and ])"), _POSITIONS)
+        self._size = _slider(self.tr("Brush size"), "", _POSITIONS)
         self._size.valueChanged.connect(lambda value: tools.set_brush(size=SMALLEST * _GROWTH**value))
         self._hardness = _slider(self.tr("Brush hardness"), self.tr("Brush hardness (Shift+[ and Shift+])"), 100)
         self._hardness.valueChanged.connect(lambda value: tools.set_brush(hardness=value / 100))
         self._opacity = _slider(self.tr("Opacity"), self.tr("Opacity of strokes and fills"), 100)
         self._opacity.valueChanged.connect(lambda value: tools.set_opacity(value / 100))
-        self._pixels = plain_label(role="muted")
-        self._pixels.setMinimumWidth(self._pixels.fontMetrics().horizontalAdvance("1024 px"))
         self._row.addWidget(self._colour)
         for words, slider in (
             (self.tr("Size"), self._size),
@@ -81,8 +79,6 @@ class CanvasToolbar(QFrame):
             self._row.addSpacing(6)
             self._row.addWidget(plain_label(words))
             self._row.addWidget(slider, 1)
-            if slider is self._size:
-                self._row.addWidget(self._pixels)
 
     def _build_actions(self) -> None:
         canvas, document = self._canvas, self._document
@@ -131,7 +127,7 @@ class CanvasToolbar(QFrame):
             slider.blockSignals(True)
             slider.setValue(value)
             slider.blockSignals(False)
-        self._pixels.setText(self.tr("{0} px").format(round(brush.size)))
+        self._size.setToolTip(self.tr("Brush size: {0} px ([ and ])").format(round(brush.size)))
         self._colour.setIcon(_patch(tools.colour()))
         self._undo.setEnabled(self._document.can_undo())
         self._redo.setEnabled(self._document.can_redo())
@@ -142,7 +138,7 @@ def _slider(name: str, tooltip: str, most: int) -> QSlider:
     slider.setRange(0, most)
     slider.setAccessibleName(name)
     slider.setToolTip(tooltip)
-    slider.setMinimumWidth(56)
+    slider.setMinimumWidth(36)
     slider.setMaximumWidth(120)
     return slider
 

@@ -1,0 +1,145 @@
+"""What is in the frame decides what is asked for; candidates come back to the frame they were made for."""
+
+from dataclasses import replace
+
+import pytest
+from create_page import generated, kit_of
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QColor, QImage
+
+from mezzotint.control_protocol import ControlRef
+from mezzotint.protocol import Cascade, GenerateRequest, Inpaint, ModelRef, Stage, Transition
+from mezzotint_app.processes.service import Failure
+from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
+from mezzotint_app.viewmodel.canvas.generation import InpaintChoice, request_for
+
+FRAME = QRect(64, 0, 128, 64)
+
+
+def square(width, height, colour="red"):
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(QColor(colour))
+    return image
+
+
+@pytest.fixture
+def kit(tmp_path, qapp, monkeypatch):
+    monkeypatch.setenv("MEZZOTINT_STATE", str(tmp_path / "state"))
+    yield from kit_of(tmp_path)
+
+
+@pytest.fixture
+def canvas(kit):
+    kit.write()
+    model = CanvasModel(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
+    model.said = []
+    model.message.connect(model.said.append)
+    model.document.set_frame(FRAME)
+    return model
+
+
+def ask(canvas, base=None):
+    generation = canvas.generation
+    return request_for(base or canvas.generation.create.request(), generation._material(), generation.choice())
+
+
+def loaded(one):
+    image = QImage(one.path)
+    return image.width(), image.height()
+
+
+def test_an_empty_frame_is_text_to_image_of_its_size(canvas):
+    request = ask(canvas)
+    assert request.images == () and request.inpaint is None and request.strength is None
+    assert (request.cascade.stages[0].width, request.cascade.stages[0].height) == (128, 64)
+    assert request.prompt == canvas.generation.create.prompts.prompt()
+
+
+def test_a_covered_frame_is_image_to_image_and_a_mask_makes_it_inpainting(canvas):
+    canvas.document.add_layer("image", "", square(300, 300))
+    request = ask(canvas)
+    assert [one.role for one in request.images] == ["init"]
+    assert loaded(request.images[0]) == (128, 64) and request.strength == 0.6 and request.inpaint is None
+    canvas.document.add_layer("mask", "", square(30, 30, "white"), (64, 0))
+    canvas.generation.choose(InpaintChoice(feather=3))
+    request = ask(canvas)
+    assert [one.role for one in request.images] == ["init", "mask"]
+    assert request.inpaint == Inpaint(feather=3) and request.strength == 0.6
+    mask = QImage(request.images[1].path)
+    assert [mask.pixelColor(x, 5).red() for x in (0, 29, 30, 120)] == [255, 255, 0, 0]
+
+
+def test_a_frame_beyond_the_picture_is_outpainting(canvas):
+    canvas.document.add_layer("image", "", square(100, 300))
+    request = ask(canvas)
+    mask = QImage(request.images[1].path)
+    assert [mask.pixelColor(x, 5).red() for x in (0, 35, 36, 127)] == [0, 0, 255, 255]
+    assert request.inpaint.fill == "blur" and request.strength == 1.0
+    canvas.generation.choose(InpaintChoice(strength=0.8, fill="noise"))
+    assert (ask(canvas).inpaint.fill, ask(canvas).strength) == ("noise", 0.8)
+
+
+def test_control_and_reference_layers_become_images(canvas, monkeypatch):
+    canvas.document.add_layer("control", "", square(200, 200))
+    canvas.document.add_layer("reference", "", square(70, 50))
+    base = GenerateRequest(prompt="a", cascade=Cascade(stages=(Stage(),)), controls=(ControlRef(image="x", model="c"),))
+    assert ask(canvas, base).controls[0].image.endswith(".png") and ask(canvas, base).images == ()
+    info = canvas.generation.create.chosen.info()
+    monkeypatch.setattr(type(canvas.generation.create.chosen), "info", lambda _self: replace(info, references=2))
+    images = ask(canvas).images
+    assert [one.role for one in images] == ["reference"] and loaded(images[0]) == (70, 50)
+
+
+def test_passes_that_enlarge_are_left_out_and_a_refiner_stays(canvas):
+    first, refiner = Stage(until=0.8), Stage(model=ModelRef(id="refiner"))
+    plain = Cascade(stages=(first, refiner), transitions=(Transition(),))
+    assert len(ask(canvas, GenerateRequest(prompt="a", cascade=plain)).cascade.stages) == 2
+    large = Cascade(stages=(Stage(), first, refiner), transitions=(Transition(scale=2.0), Transition()))
+    assert ask(canvas, GenerateRequest(prompt="a", cascade=large)).cascade.stages == (Stage(width=128, height=64),)
+
+
+def start(canvas, kit):
+    entries = []
+    canvas.generation.queued.connect(lambda entry, _frame: entries.append(entry))
+    assert canvas.generation.generate()
+    return entries[0]
+
+
+def test_candidates_are_stepped_through_accepted_and_discarded(canvas, kit, monkeypatch):
+    canvas.document.add_layer("image", "", square(300, 300))
+    entry = start(canvas, kit)
+    store = kit.queue._opened()
+    task = store.entry(entry).tasks[0]
+    assert [one.role for one in task.request.images] == ["init"]
+    waiting = []
+    monkeypatch.setattr(canvas._pixels, "load", lambda *_words, slot: waiting.append(_words[2:]))
+    kit.runner.current = task
+    assert canvas.candidates.running_frame() == FRAME
+    for seed, shade in ((1, "green"), (2, "blue"), (3, "white")):
+        kit.runner.saved.emit(task, generated(f"/out/{seed}.png", seed))
+        waiting.pop()[0](square(256, 128, shade))
+    found = canvas.candidates
+    assert [one.seed for one in found.all()] == [1, 2, 3] and found.current().image.width() == 128
+    assert canvas.overlay()[1] == FRAME
+    found.show_before(True)
+    assert canvas.overlay() is None
+    found.discard()
+    found.step(-1)
+    assert found.current().seed == 1
+    canvas.accept()
+    assert found.all() == () and canvas.document.colour_at(FRAME.center()) == QColor("green")
+    canvas.document.undo()
+    assert canvas.document.colour_at(FRAME.center()) == QColor("red")
+    kit.runner.ended.emit(task, None, Failure(kind="failed", message="out of paint"))
+    kit.runner.saved.emit(task, generated("/out/4.png", 4))
+    waiting.pop()[1](Failure(kind="failed", message="not there"))
+    assert canvas.said == ["out of paint", "not there"]
+
+
+def test_what_cannot_be_generated_is_said(canvas, kit, monkeypatch):
+    canvas.generation.create.chosen.set_model("broken")
+    assert not canvas.generation.generate() and "damaged" in canvas.said[-1]
+    canvas.generation.create.chosen.set_model("base")
+    monkeypatch.setattr(kit.queue, "change", lambda work, then, failed: failed(OSError("disk full")))
+    canvas.generation.generate()
+    assert "disk full" in canvas.said[-1] and not canvas.generation.is_preparing()
