@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QImage
 
 from mezzotint_app.viewmodel.canvas.tiles import LAYOUT, blank
 
+_NOT = bytes([1, 0]) + bytes(254)
 Run = tuple[int, int]  # first column, and the one after the last
 
 
@@ -42,13 +43,21 @@ def _runs(row: bytearray, first: int, end: int) -> list[Run]:
 
 def _similar(picture: QImage, at: QPoint, tolerance: int) -> list[bytearray]:
     """Return a row of ones and zeros for each row of pixels."""
-    import numpy  # takes a while, and only this needs it
-
     image = picture.convertToFormat(LAYOUT)
-    pixels = numpy.frombuffer(image.constBits(), numpy.uint8).reshape(image.height(), image.bytesPerLine() // 4, 4)
-    pixels = pixels[:, : image.width()].astype(numpy.int16)
-    like = (numpy.abs(pixels - pixels[at.y(), at.x()]) <= tolerance).all(axis=2)
-    return [bytearray(row) for row in like.astype(numpy.uint8)]
+    line, used = image.bytesPerLine(), 4 * image.width()
+    data = bytes(image.constBits())
+    start = at.y() * line + 4 * at.x()
+    tables = [bytes(abs(value - like) > tolerance for value in range(256)) for like in data[start : start + 4]]
+    rows = (data[row * line : row * line + used] for row in range(image.height()))
+    return [_alike([row[channel::4].translate(table) for channel, table in enumerate(tables)]) for row in rows]
+
+
+def _alike(channels: list[bytes]) -> bytearray:
+    """Return ones where all channels have zeros."""
+    differs = 0
+    for channel in channels:
+        differs |= int.from_bytes(channel, "little")
+    return bytearray(differs.to_bytes(len(channels[0]), "little").translate(_NOT))
 
 
 def _premultiplied(colour: QColor) -> bytes:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.widgets.icon_button import icon_button
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.labels import ElidedLabel
 
 
 class CandidatesBar(QFrame):
@@ -20,7 +20,7 @@ class CandidatesBar(QFrame):
         previous.clicked.connect(lambda: candidates.step(-1))
         following = icon_button("right", self.tr("Next candidate"), shortcut="PgDown")
         following.clicked.connect(lambda: candidates.step(1))
-        self._words = plain_label()
+        self._words = ElidedLabel()
         self._before = icon_button("compare", self.tr("Show what was there before"), shortcut="X", checkable=True)
         self._before.clicked.connect(candidates.show_before)
         self.accept = QPushButton(icon_in("done", "accent_text"), self.tr("Accept"))
@@ -33,9 +33,9 @@ class CandidatesBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 12, 6)
         row.setSpacing(6)
-        for widget in (previous, self._words, following, self._before):
+        for widget in (previous, following, self._before):
             row.addWidget(widget)
-        row.addStretch(1)
+        row.addWidget(self._words, 1)
         row.addWidget(self.discard)
         row.addWidget(self.accept)
         candidates.changed.connect(self._show)

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QKeySequence, QPixmap
-from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, QMenu, QSlider, QToolButton
+from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools, Tool
 from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST
 from mezzotint_app.widgets.canvas.canvas_input import STEP, Canvas
+from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 
@@ -29,14 +30,15 @@ class CanvasToolbar(QFrame):
         super().__init__()
         self._canvas, self._document, self._tools = canvas, document, tools
         self._buttons: dict[Tool, QToolButton] = {}
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(12, 6, 12, 6)
-        self._row.setSpacing(2)
-        self._build_tools()
-        self._row.addSpacing(8)
-        self._build_settings()
-        self._row.addStretch(1)
-        self._build_actions()
+        flow = FlowLayout(self, spacing=12)
+        flow.setContentsMargins(12, 6, 12, 6)
+        for build in (self._build_tools, self._build_settings, self._build_actions):
+            group = QWidget()
+            self._row = QHBoxLayout(group)
+            self._row.setContentsMargins(0, 0, 0, 0)
+            self._row.setSpacing(2)
+            flow.addWidget(group)
+            build()
         tools.changed.connect(self._show)
         document.history_changed.connect(self._show)
         canvas.colour_asked.connect(self._choose_colour)
@@ -78,7 +80,7 @@ class CanvasToolbar(QFrame):
         ):
             self._row.addSpacing(6)
             self._row.addWidget(plain_label(words))
-            self._row.addWidget(slider, 1)
+            self._row.addWidget(slider)
 
     def _build_actions(self) -> None:
         canvas, document = self._canvas, self._document
@@ -138,8 +140,7 @@ def _slider(name: str, tooltip: str, most: int) -> QSlider:
     slider.setRange(0, most)
     slider.setAccessibleName(name)
     slider.setToolTip(tooltip)
-    slider.setMinimumWidth(36)
-    slider.setMaximumWidth(120)
+    slider.setFixedWidth(80)
     return slider
 
 

@@ -80,7 +80,7 @@ def test_candidates_have_a_bar(page):
     image.fill(0xFF00FF00)
     assert page.candidates.isHidden()
     page.model.candidates._add(Candidate(path="/a.png", seed=7, frame=frame, image=image))
-    assert not page.candidates.isHidden() and "seed 7" in page.candidates._words.text()
+    assert not page.candidates.isHidden() and "seed 7" in page.candidates._words.whole_text()
     page.candidates._before.click()
     assert page.canvas._overlay is None
     page.candidates.accept.click()
