@@ -1,6 +1,6 @@
 """T5's bundled vocabulary: the ids that are published, those of sentencepiece, and the same without transformers."""
 
-import gzip
+import lzma
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ def alone():
 
 @pytest.fixture(scope="module")
 def published():
-    return SentencePieceProcessor(model_proto=gzip.decompress(tokenizers._T5_FILE.read_bytes()))
+    return SentencePieceProcessor(model_proto=lzma.decompress(tokenizers._T5_FILE.read_bytes()))
 
 
 def test_ids_are_those_that_were_published(whole):

@@ -1,6 +1,7 @@
 """Tokenizers that single-file checkpoints lack, built from bundled data without network access."""
 
-import gzip
+import bz2
+import lzma
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformers import CLIPTokenizer, Qwen2Tokenizer, T5Tokenizer
 
-_CLIP_FILE = Path(__file__).parent / "clip" / "merges.txt.gz"
-_QWEN_FILE = Path(__file__).parent / "qwen" / "merges.txt.gz"
-_T5_FILE = Path(__file__).parent / "t5" / "spiece.model.gz"
+_CLIP_FILE = Path(__file__).parent / "clip" / "merges.txt.bz2"
+_QWEN_FILE = Path(__file__).parent / "qwen" / "merges.txt.bz2"
+_T5_FILE = Path(__file__).parent / "t5" / "spiece.model.xz"
 T5_LONGEST = 512  # tokens
 _T5_EXTRA_IDS = 100
 QWEN_LONGEST = 131_072  # tokens
@@ -71,7 +72,7 @@ def t5_pieces() -> tuple[list[tuple[str, float]], bytes]:
     from sentencepiece import sentencepiece_model_pb2
 
     found = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]
-    found.ParseFromString(gzip.decompress(_T5_FILE.read_bytes()))
+    found.ParseFromString(lzma.decompress(_T5_FILE.read_bytes()))
     extra = [(f"<extra_id_{number}>", 0.0) for number in reversed(range(_T5_EXTRA_IDS))]
     return [*((one.piece, one.score) for one in found.pieces), *extra], found.normalizer_spec.precompiled_charsmap
 
@@ -79,7 +80,7 @@ def t5_pieces() -> tuple[list[tuple[str, float]], bytes]:
 @cache
 def qwen_merges() -> tuple[tuple[str, str], ...]:
     """Qwen's merges, the most frequent first."""
-    with gzip.open(_QWEN_FILE, "rt", encoding="utf-8", newline="\n") as file:
+    with bz2.open(_QWEN_FILE, "rt", encoding="utf-8", newline="\n") as file:
         next(file)  # the version line
         pairs = (line.rstrip("\n").split(" ") for line in file)
         return tuple((first, second) for first, second in pairs)
@@ -94,7 +95,7 @@ def qwen_vocabulary() -> dict[str, int]:
 @cache
 def clip_merges() -> tuple[tuple[str, str], ...]:
     """CLIP's merges, the most frequent first."""
-    with gzip.open(_CLIP_FILE, "rt", encoding="utf-8", newline="\n") as file:
+    with bz2.open(_CLIP_FILE, "rt", encoding="utf-8", newline="\n") as file:
         next(file)  # the version line
         pairs = (line.split() for line in file)
         return tuple((first, second) for first, second in pairs)
