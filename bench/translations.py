@@ -3,9 +3,11 @@
 python bench/translations.py
 """
 
+import lzma
 import shutil
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -21,7 +23,7 @@ def main() -> int:
         for language in sorted(LANGUAGES):
             catalogue = catalogues() / f"mezzotint_{language}.ts"
             update(catalogue)
-            compile_catalogue(catalogue, catalogue.with_suffix(".qm"))
+            compile_catalogue(catalogue, catalogue.with_suffix(".qm.xz"))
             print(f"{language}: {len(untranslated(catalogue))} strings not translated yet")
     except subprocess.CalledProcessError as error:
         print(error.stdout)
@@ -47,7 +49,10 @@ def sources() -> list[Path]:
 
 def compile_catalogue(catalogue: Path, compiled: Path) -> None:
     """Compile a catalogue to the file that the window reads."""
-    _run("pyside6-lrelease", "-silent", str(catalogue), "-qm", str(compiled))
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder, "catalogue.qm")
+        _run("pyside6-lrelease", "-silent", str(catalogue), "-qm", str(plain))
+        compiled.write_bytes(lzma.compress(plain.read_bytes(), preset=9))
 
 
 def untranslated(catalogue: Path) -> list[str]:

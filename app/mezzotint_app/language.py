@@ -1,6 +1,7 @@
 """The window's language: the one chosen in Settings, or else the system's, or else English."""
 
 import json
+import lzma
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mezzotint_app.settings import settings_path
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}  # names in the language itself
 SOURCE = "en"  # the language of the texts in the code
+_loaded: list[bytes] = []  # catalogues that translators read from
 
 
 def catalogues() -> Path:
@@ -39,11 +41,16 @@ def install(application: QCoreApplication, wanted: str = "") -> tuple[QTranslato
     code = chosen(wanted, QLocale.system().uiLanguages())
     _set_locale(QLocale(code).language())
     ours, qts = QTranslator(application), QTranslator(application)
-    ours.load(f"mezzotint_{code}", str(catalogues()))
+    _load(ours, catalogues() / f"mezzotint_{code}.qm.xz")
     qts.load(f"qtbase_{code}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
     for translator in (qts, ours):
         application.installTranslator(translator)
     return qts, ours
+
+
+def _load(translator: QTranslator, path: Path) -> None:
+    _loaded.append(lzma.decompress(path.read_bytes()))
+    translator.load(_loaded[-1])
 
 
 def _set_locale(language: QLocale.Language) -> None:

@@ -783,6 +783,10 @@
         <translation>Ein Muster wie {pattern}; die Endung ergibt sich aus dem Format</translation>
     </message>
     <message>
+        <source>Also a labelled grid</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Copy model, size, steps and all other settings as they are on the Create page now</source>
         <translation>Modell, Größe, Schritte und alle anderen Einstellungen so kopieren, wie sie jetzt auf der Seite „Erstellen“ stehen</translation>
     </message>
@@ -821,6 +825,10 @@
     <message>
         <source>Keep subfolders</source>
         <translation>Unterordner beibehalten</translation>
+    </message>
+    <message>
+        <source>One image of all, by the settings with several values: up to three, or prompts</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Output folder</source>
@@ -1255,6 +1263,69 @@
     </message>
 </context>
 <context>
+    <name>CardPanel</name>
+    <message>
+        <source>Choose a thumbnail</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose thumbnail…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Description</source>
+        <translation type="unfinished">Beschreibung</translation>
+    </message>
+    <message>
+        <source>For finding it, separated by commas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Generate one small image, which becomes its thumbnail</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Generate thumbnail</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation type="unfinished">Bilder</translation>
+    </message>
+    <message>
+        <source>Notes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save trigger words, tags and notes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tags</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Trigger words</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use a small copy of an image as its thumbnail</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Words that a LoRA was trained with, separated by commas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your own notes</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>CompareSlider</name>
     <message>
         <source>Move the divider between before and after (Shift+Left, Shift+Right)</source>
@@ -1263,6 +1334,29 @@
     <message>
         <source>Position of the divider</source>
         <translation>Position der Trennlinie</translation>
+    </message>
+</context>
+<context>
+    <name>CompletionList</name>
+    <message>
+        <source>Completions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>LoRA</source>
+        <translation type="unfinished">LoRA</translation>
+    </message>
+    <message>
+        <source>Up and Down to move, Tab or Enter to insert, Escape to close</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>embedding</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>wildcard</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -1378,8 +1472,8 @@
         <translation>ControlNet für {name} wählen</translation>
     </message>
     <message>
-        <source>Choose the ControlNet&apos;s safetensors file, or drop it on the list</source>
-        <translation>Die safetensors-Datei des ControlNets wählen oder auf der Liste ablegen</translation>
+        <source>Choose the file of a ControlNet or IP-Adapter, or drop it on the list</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Choose…</source>
@@ -1519,6 +1613,10 @@
     <message>
         <source>This model does not support embeddings. Remove them.</source>
         <translation>Dieses Modell unterstützt keine Embeddings. Bitte entfernen.</translation>
+    </message>
+    <message>
+        <source>This model does not support regional prompts. Remove them.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Write a prompt first.</source>
@@ -1665,6 +1763,10 @@
     <message>
         <source>Generate {count} images</source>
         <translation>{count} Bilder generieren</translation>
+    </message>
+    <message>
+        <source>Grid…</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>More ways to generate</source>
@@ -1845,6 +1947,14 @@
 </context>
 <context>
     <name>CreatePrompts</name>
+    <message>
+        <source>Drawn for each image, for example:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Earlier prompts</source>
+        <translation type="unfinished"></translation>
+    </message>
     <message>
         <source>Negative prompt</source>
         <translation>Negativ-Prompt</translation>
@@ -2051,12 +2161,24 @@
         <translation>Mehr als eine Stufe pro Bild</translation>
     </message>
     <message>
+        <source>Parts of the image with prompts of their own</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Reference images</source>
         <translation>Referenzbilder</translation>
     </message>
     <message>
         <source>Refiner and hires fix</source>
         <translation>Refiner und Hires-Fix</translation>
+    </message>
+    <message>
+        <source>Regional prompts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Reset all settings of this model; the prompt stays</source>
@@ -2138,6 +2260,10 @@
 <context>
     <name>CreateSpeed</name>
     <message>
+        <source>Automatic</source>
+        <translation type="unfinished">Automatisch</translation>
+    </message>
+    <message>
         <source>Change below {share} %</source>
         <translation>Änderung unter {share} %</translation>
     </message>
@@ -2172,6 +2298,10 @@
     <message>
         <source>Similar tokens merged (ToMe)</source>
         <translation>Ähnliche Token zusammengefasst (ToMe)</translation>
+    </message>
+    <message>
+        <source>{side} pixels</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -2361,6 +2491,10 @@
     <message>
         <source>Refiner</source>
         <translation>Refiner</translation>
+    </message>
+    <message>
+        <source>Regional prompts</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Seed</source>
@@ -3281,6 +3415,10 @@
         <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
     </message>
     <message>
+        <source>Save as style…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Show all images</source>
         <translation>Alle Bilder anzeigen</translation>
     </message>
@@ -3631,6 +3769,170 @@ und {n} weitere</translation>
     <message>
         <source>Waiting: {who} is using the device.</source>
         <translation>Warten: {who} benutzt gerade das Gerät.</translation>
+    </message>
+</context>
+<context>
+    <name>Grid</name>
+    <message>
+        <source>LoRA</source>
+        <translation type="unfinished">LoRA</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation type="unfinished">Modell</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation type="unfinished">Prompt</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation type="unfinished">Seed</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation type="unfinished">Größe</translation>
+    </message>
+    <message>
+        <source>Strength</source>
+        <translation type="unfinished">Stärke</translation>
+    </message>
+</context>
+<context>
+    <name>GridDialog</name>
+    <message>
+        <source>An image for each combination of values, and all of them labelled in one image. The other settings are those of the Create page; without a seed among the values, all have the same.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation type="unfinished">Abbrechen</translation>
+    </message>
+    <message>
+        <source>Close without generating</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Columns</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Generate grid</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Grid</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Starts as a batch; the Batch page shows how far it is</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tables</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The setting that varies</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Values of {place}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Values with commas in them are divided by |.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Values, divided by commas</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation type="unfinished">keine</translation>
+    </message>
+    <message>
+        <source>{count}: {shape}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>GridModel</name>
+    <message>
+        <source>A setting is chosen twice.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>At most {images} images, and {values} values of each setting.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a setting and its values.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The alternatives of the prompt are an axis, too: leave one out.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Write a prompt first.</source>
+        <translation type="unfinished">Zuerst einen Prompt schreiben.</translation>
+    </message>
+    <message>
+        <source>{name}: a value is there twice.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}: write values, divided by commas.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>HistoryDialog</name>
+    <message>
+        <source>Earlier prompts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Enter or a double click uses a prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keep the prompt as it is</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No prompt has these words.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No prompts yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Replace the prompt by this one; Ctrl+Z undoes it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation type="unfinished">Suchen</translation>
+    </message>
+    <message>
+        <source>Search in earlier prompts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation type="unfinished">Verwenden</translation>
+    </message>
+    <message>
+        <source>Words in any order; Down moves to the list</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4161,14 +4463,92 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>LoraList</name>
+    <name>LoraBrowser</name>
     <message>
-        <source>Add LoRA</source>
+        <source>About this LoRA</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
+        <source>Add to prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All base models</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All tags</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Base model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Find LoRAs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>LoRAs</source>
+        <translation type="unfinished">LoRAs</translation>
+    </message>
+    <message>
+        <source>LoRAs are found in folders named loras or Lora.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No LoRAs match.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Only LoRAs for this kind of model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Only LoRAs with this tag</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Searching for LoRAs…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show those with this in their name, tags or trigger words</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tag</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use it on the Create page, with its trigger words in the prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>LoraDialog</name>
+    <message>
+        <source>Close</source>
+        <translation type="unfinished">Schließen</translation>
+    </message>
+    <message>
+        <source>LoRAs</source>
+        <translation type="unfinished">LoRAs</translation>
+    </message>
+</context>
+<context>
+    <name>LoraList</name>
+    <message>
         <source>Add LoRA…</source>
         <translation>LoRA hinzufügen…</translation>
+    </message>
+    <message>
+        <source>All LoRAs found, with thumbnails and trigger words</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Choose LoRA files, or drop them here</source>
@@ -4198,7 +4578,7 @@ und {n} weitere</translation>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <source>Strength of the LoRA; negative values push away from what it was trained for</source>
+        <source>Strength of the LoRA; negative values push away from what it was trained for. Ctrl and mouse wheel over the row change it</source>
         <translation type="unfinished"></translation>
     </message>
     <message>
@@ -4270,6 +4650,10 @@ und {n} weitere</translation>
     <message>
         <source>Queue</source>
         <translation>Warteschlange</translation>
+    </message>
+    <message>
+        <source>Style {name} saved</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Train</source>
@@ -4736,12 +5120,24 @@ und {n} weitere</translation>
         <translation>Ordner hinzufügen…</translation>
     </message>
     <message>
+        <source>All families</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All tags</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Choose from a list, or enter a Hugging Face model</source>
         <translation>Aus einer Liste wählen oder ein Hugging-Face-Modell eingeben</translation>
     </message>
     <message>
         <source>Download a model…</source>
         <translation>Modell herunterladen…</translation>
+    </message>
+    <message>
+        <source>Family</source>
+        <translation type="unfinished">Familie</translation>
     </message>
     <message>
         <source>Find models</source>
@@ -4756,12 +5152,32 @@ und {n} weitere</translation>
         <translation>Die Modelle in einem Ordner oder in einer ComfyUI- oder A1111-Installation auflisten; nichts wird kopiert</translation>
     </message>
     <message>
+        <source>LoRAs</source>
+        <translation type="unfinished">LoRAs</translation>
+    </message>
+    <message>
         <source>Model folders, and models removed from the list</source>
         <translation>Modellordner und aus der Liste entfernte Modelle</translation>
     </message>
     <message>
+        <source>Models</source>
+        <translation type="unfinished">Modelle</translation>
+    </message>
+    <message>
+        <source>Models and LoRAs</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Models on this machine</source>
         <translation>Modelle auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Only models of this family</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Only models with this tag</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Rescan</source>
@@ -4772,7 +5188,11 @@ und {n} weitere</translation>
         <translation>Alle Ordner erneut durchsuchen</translation>
     </message>
     <message>
-        <source>Show models whose name contains this text</source>
+        <source>Show models with this in their name, tags or trigger words</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tag</source>
         <translation type="unfinished"></translation>
     </message>
 </context>
@@ -4929,6 +5349,10 @@ und {n} weitere</translation>
         <translation>Deep Shrink</translation>
     </message>
     <message>
+        <source>Denoising tiles</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Sampler</source>
         <translation>Sampler</translation>
     </message>
@@ -4955,6 +5379,10 @@ und {n} weitere</translation>
     <message>
         <source>deep shrink: divide the size inside the U-Net during the first third of the schedule; faster, and without repeated subjects in images larger than the model was trained for</source>
         <translation>Deep Shrink: im ersten Drittel des Schedules rechnet das U-Net innen mit geteilter Größe; schneller und ohne wiederholte Motive in Bildern, die größer sind als die beim Training</translation>
+    </message>
+    <message>
+        <source>denoising tiles: where an image is enlarged, by the hires fix or from an init image, denoise it in overlapping tiles of this size, blended in each step, so that far larger images fit the card; auto plans the size; each tile has the whole prompt, so that a strength above 0.3 may repeat subjects</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>how the noise levels of the steps are spaced</source>
@@ -5039,6 +5467,17 @@ und {n} weitere</translation>
     <message>
         <source>Resume the queue</source>
         <translation>Mit der Warteschlange weitermachen</translation>
+    </message>
+</context>
+<context>
+    <name>PictureMaker</name>
+    <message>
+        <source>Choose a model on the Create page first.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Thumbnail of {name}</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -5271,6 +5710,10 @@ und {n} weitere</translation>
         <translation>{count} Zeichen: höchstens {most}</translation>
     </message>
     <message>
+        <source>{parts} of {limit} tokens each</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>{tokens} of {limit} tokens</source>
         <translation>{tokens} von {limit} Tokens</translation>
     </message>
@@ -5323,6 +5766,10 @@ und {n} weitere</translation>
     <message>
         <source>8-bit floats (fp8)</source>
         <translation>8-Bit-Gleitkomma (fp8)</translation>
+    </message>
+    <message>
+        <source>8-bit inputs of convolutions, too</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>A quarter of the size, meant for speed on RTX 20 to 40; visibly different images.</source>
@@ -5399,6 +5846,10 @@ und {n} weitere</translation>
     <message>
         <source>Under a third of the size, meant for speed on RTX 50; ComfyUI reads it too.</source>
         <translation>Unter einem Drittel der Größe, für Tempo auf RTX 50 gedacht; auch ComfyUI liest es.</translation>
+    </message>
+    <message>
+        <source>With int8: faster on NVIDIA cards, a little less close to the original</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6030,8 +6481,8 @@ und {n} weitere</translation>
         <translation>Bikubisch</translation>
     </message>
     <message>
-        <source>Bicubic suits most images</source>
-        <translation>Bikubisch passt für die meisten Bilder</translation>
+        <source>Bicubic suits most images; an upscaler adds sharp edges</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Bilinear</source>
@@ -6133,6 +6584,100 @@ und {n} weitere</translation>
         <source>Upscale the image and add finer detail</source>
         <translation>Das Bild hochskalieren und feinere Details hinzufügen</translation>
     </message>
+    <message>
+        <source>Upscaler {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>RegionList</name>
+    <message>
+        <source>A part of the image that follows a prompt of its own</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add region</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>RegionRow</name>
+    <message>
+        <source>1: only this prompt; less: the prompt above has the rest</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Box of region {number}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Centre</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Left half</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Left third</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Left, top, width and height as parts of the image, 0 to 1</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Lower half</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Middle third</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Other box</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Part {number}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Prompt of region {number}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remove region {number}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Right half</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Right third</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Upper half</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Weight of region {number}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What this part shows; the prompt above is for the rest</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Where the prompt applies</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>such as a red house</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>RepeatNotice</name>
@@ -6228,6 +6773,73 @@ und {n} weitere</translation>
     <message>
         <source>Sample: {prompt}</source>
         <translation>Beispiel: {prompt}</translation>
+    </message>
+</context>
+<context>
+    <name>SaveStyleDialog</name>
+    <message>
+        <source>Added to the negative prompt that you write later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation type="unfinished">Abbrechen</translation>
+    </message>
+    <message>
+        <source>Close without saving</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation type="unfinished">Name</translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation type="unfinished">Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Overwrites the style that is there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation type="unfinished">Prompt</translation>
+    </message>
+    <message>
+        <source>Replace the style of that name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save as style</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save the style in the settings folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation type="unfinished">Einstellungen</translation>
+    </message>
+    <message>
+        <source>The name in the list, and for --style</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Which settings are part of the style</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{prompt} stands for the prompt that you write later</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{prompt}, …</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -6371,6 +6983,10 @@ und {n} weitere</translation>
         <translation>CPU</translation>
     </message>
     <message>
+        <source>CSV of A1111&apos;s tag completion; its tags are offered while you type</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Changes are saved at once</source>
         <translation>Änderungen werden sofort gespeichert</translation>
     </message>
@@ -6467,6 +7083,10 @@ und {n} weitere</translation>
         <translation>Adresse des Modell-Hubs</translation>
     </message>
     <message>
+        <source>NAME.txt has a line for each text that __NAME__ can become</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>No limit</source>
         <translation>Keine Grenze</translation>
     </message>
@@ -6485,6 +7105,10 @@ und {n} weitere</translation>
     <message>
         <source>Privacy</source>
         <translation>Datenschutz</translation>
+    </message>
+    <message>
+        <source>Prompts</source>
+        <translation type="unfinished">Prompts</translation>
     </message>
     <message>
         <source>Quit and pause</source>
@@ -6511,6 +7135,10 @@ und {n} weitere</translation>
         <translation>System</translation>
     </message>
     <message>
+        <source>Tag file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>The screen may still turn off</source>
         <translation>Der Bildschirm darf sich trotzdem ausschalten</translation>
     </message>
@@ -6527,8 +7155,16 @@ und {n} weitere</translation>
         <translation>Beim Schließen mit offenen Aufträgen</translation>
     </message>
     <message>
+        <source>Wildcard folder</source>
+        <translation type="unfinished">Wildcard-Ordner</translation>
+    </message>
+    <message>
         <source>Window</source>
         <translation>Fenster</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation type="unfinished">keine</translation>
     </message>
     <message>
         <source>torch</source>
@@ -6572,6 +7208,10 @@ und {n} weitere</translation>
     <message>
         <source>Strength</source>
         <translation>Stärke</translation>
+    </message>
+    <message>
+        <source>Styles</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -7041,6 +7681,102 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>StyleBar</name>
+    <message>
+        <source>Choose styles, which surround the prompt with their texts; save, import and remove them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remove style {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Styles…</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>StyleChoices</name>
+    <message numerus="yes">
+        <source>%n styles added</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>StylesDialog</name>
+    <message>
+        <source>Add it to the prompt, and its settings to the page</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add the styles of a styles.csv of A1111, or a .json file of Fooocus&apos; folder sdxl_styles</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation type="unfinished">Schließen</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete this style for good</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Find styles</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Import styles</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Its settings stay on the page</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Negative prompt</source>
+        <translation type="unfinished">Negativ-Prompt</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation type="unfinished">Prompt</translation>
+    </message>
+    <message>
+        <source>Remove from prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save settings…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save the settings of the Create page as a style</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show styles whose name or text contains this</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Styles</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation type="unfinished">Verwenden</translation>
+    </message>
+</context>
+<context>
     <name>Supervisor</name>
     <message>
         <source>cancelled before it started</source>
@@ -7431,6 +8167,10 @@ und {n} weitere</translation>
 <context>
     <name>UpscaleDialog</name>
     <message>
+        <source>Add detail (second pass)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -7439,8 +8179,16 @@ und {n} weitere</translation>
         <translation>Schließen, ohne hochzuskalieren</translation>
     </message>
     <message>
+        <source>Denoising strength</source>
+        <translation type="unfinished">Denoising-Stärke</translation>
+    </message>
+    <message>
         <source>How much larger each side becomes</source>
         <translation>Um wie viel größer jede Seite wird</translation>
+    </message>
+    <message>
+        <source>Low sharpens the image; high invents new detail</source>
+        <translation type="unfinished">Niedrig schärft das Bild; hoch erfindet neue Details</translation>
     </message>
     <message>
         <source>Other upscalers are found in folders named upscale_models (ComfyUI) or ESRGAN (A1111).</source>
@@ -7451,12 +8199,20 @@ und {n} weitere</translation>
         <translation>Skalierung</translation>
     </message>
     <message>
+        <source>Second pass</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Starts in the background</source>
         <translation>Startet im Hintergrund</translation>
     </message>
     <message>
         <source>The enlarged copy is saved next to the original, with the same settings in it.</source>
         <translation>Die vergrößerte Kopie wird neben dem Original gespeichert und enthält dieselben Einstellungen.</translation>
+    </message>
+    <message>
+        <source>The model that made the image denoises the enlarged one in tiles; it waits in the queue</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>The network that enlarges the image</source>

@@ -252,6 +252,16 @@
     </message>
 </context>
 <context>
+    <name>StyleChoices</name>
+    <message numerus="yes">
+        <source>%n styles added</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+            <numerusform></numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>Training</name>
     <message numerus="yes">
         <source>%n images</source>
