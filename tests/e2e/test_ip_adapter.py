@@ -17,7 +17,8 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.images.metadata import read_metadata
-from mezzotint.protocol import ControlRef, Output
+from mezzotint.protocol import ControlRef, ImageInput, Output
+from mezzotint.values.regions import RegionRef
 
 STEPS, GUIDANCE, AMPLE = 3, 5.0, 512 * 2**20
 
@@ -116,3 +117,16 @@ def test_what_cannot_be_is_refused(sdxl, tmp_path):
         sdxl.ours(tmp_path, sdxl.ref(), compile=True)
     with pytest.raises(ModelRefused, match="no config.json"):
         sdxl.ours(tmp_path, sdxl.ref(encoder=str(tmp_path)))
+
+
+def test_where_a_region_has_all_of_the_image_it_is_seen_as_with_the_region_s_prompt(sd15, tmp_path):
+    everywhere = RegionRef(box=(0.0, 0.0, 1.0, 1.0), prompt=PROMPT)
+    plain = sd15.ours(tmp_path, sd15.ref())
+    assert np.array_equal(sd15.ours(tmp_path, sd15.ref(), prompt="a boat", regions=(everywhere,)), plain)
+
+
+@pytest.mark.slow
+def test_each_tile_of_a_large_image_sees_all_of_it(sd15, tmp_path):
+    Image.radial_gradient("L").resize((SIDE, SIDE)).convert("RGB").save(tmp_path / "init.png")
+    init = {"images": (ImageInput(path=str(tmp_path / "init.png")),), "strength": 0.5, "denoise_tile": 128, "side": 160}
+    assert not np.array_equal(sd15.ours(tmp_path, sd15.ref(), **init), sd15.ours(tmp_path, **init))
