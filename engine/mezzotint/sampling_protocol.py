@@ -11,6 +11,7 @@ from mezzotint.option import declared, option, translate
 from mezzotint.values.basic import Integer, Interval, Number, Text, YesNo, one_of
 from mezzotint.values.sizes import TileSide
 from mezzotint.values.speed import (
+    CacheThreshold,
     DeepShrink,
     DeepShrinkValue,
     SparseAttention,
@@ -189,18 +190,18 @@ class Sampling:
         label=translate("Options", "Deep shrink"),
         unset=None,
     )
-    # First-block cache; cf. TeaCache, arXiv 2411.19108
+    # First-block cache, cf. TeaCache, arXiv 2411.19108; of U-Nets DeepCache, arXiv 2312.00858; AUTO_CACHE: auto
     step_cache: float | None = option(
         None,
         "step-cache",
-        Number(0, 1, 0.1, metavar="THRESHOLD"),
+        CacheThreshold(),
         group="performance",
         help=translate(
             "Options",
-            "step cache: reuse the last step's result of a transformer's blocks while its first block changes less "
-            "than this, such as 0.1; pays from about 20 steps",
+            "step cache: reuse the last step's result of a denoiser's blocks while the first of them changes less than "
+            "this, such as 0.1; auto is 0.1 for transformers and 0.2 for U-Nets; pays from about 20 steps",
         ),
-        default="0: off",
+        default="off",
         label=translate("Options", "Step cache"),
     )
     # MultiDiffusion, arXiv 2302.08113; AUTO_TILE: as planned

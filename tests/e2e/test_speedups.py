@@ -25,9 +25,11 @@ def pixart(tmp_path_factory):
     return write_tiny_pixart(tmp_path_factory.mktemp("models") / "pixart")
 
 
-@pytest.fixture(params=["unet", "transformer"])
+@pytest.fixture(params=["unet", "transformer", pytest.param("cached unet", marks=pytest.mark.slow)])
 def kind(request, tiny_sdxl_folder, pixart):
     """A model and the options that it has."""
+    if request.param == "cached unet":  # which excludes deep shrink
+        return tiny_sdxl_folder, {"step_cache": 0.5}
     return (tiny_sdxl_folder, OF_UNETS) if request.param == "unet" else (pixart, OF_TRANSFORMERS)
 
 
@@ -87,7 +89,7 @@ def test_compiled_blocks_give_the_same_image(kind, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("of_unet", "options", "side", "why"),
     [
-        (True, {"step_cache": 0.1}, 64, "leave --step-cache out"),
+        (True, {"step_cache": 0.1, "deep_shrink": (2.0, 0.35)}, 64, "leave one of them out"),
         (False, {"deep_shrink": (2.0, 0.35)}, 64, "leave --deep-shrink out"),
         (False, {"tokens": ("todo", 1.0)}, 64, "expected todo or merge"),
         (False, {"step_cache": 2.0}, 64, "from 0 to 1"),

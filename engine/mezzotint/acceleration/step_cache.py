@@ -1,9 +1,12 @@
-"""Step cache: a transformer's blocks are skipped while the first of them changes little from step to step.
+"""Step cache: a denoiser's blocks are skipped while the first of them changes little from step to step.
 
 The first block always runs. If what it adds differs from what it added in the last step that was computed by less than
 a threshold, relative in the mean absolute value, then what the other blocks added in that step is added again. They are
 not even called, so their weights are not copied if they are streamed. This is ParaAttention's first-block cache, after
 TeaCache (arXiv 2411.19108).
+
+Of a U-Net the first level always runs, down and up. While what it finds changes little, it is given again what the
+levels below gave it in the last computed step (DeepCache, arXiv 2312.00858, which skips every so many steps instead).
 """
 
 from collections.abc import Callable, Iterator
@@ -21,6 +24,7 @@ _FEWEST = 2  # blocks
 
 Output: TypeAlias = Tensor | tuple[Tensor | None, Tensor]  # hidden states, or text states and image states
 Block: TypeAlias = Callable[..., Output]
+Level: TypeAlias = Callable[..., Any]  # of a U-Net
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,16 @@ class StepCache:
     def _run_first(self, block: Block, *args: Any, **words: Any) -> Output:  # noqa: ANN401  of any network
         output = block(*args, **words)
         added = _hidden(output) - (args[0] if args else words["hidden_states"])
-        known = self._calls.get(self._call)
-        self._skips = known is not None and _is_close(added, known.first, self._threshold)
+        self._decide(added)
         self._first = (added, output)
+        return output
+
+    def _decide(self, found: Tensor) -> None:
+        """Skip or compute, by what the first block found."""
+        known = self._calls.get(self._call)
+        self._skips = known is not None and _is_close(found, known.first, self._threshold)
         self.skipped += self._skips
         self.computed += not self._skips
-        return output
 
     def _run_last(self, block: Block, *args: Any, **words: Any) -> Output:  # noqa: ANN401
         output = block(*args, **words)
@@ -98,9 +106,65 @@ class StepCache:
         return text, hidden + added[1]
 
 
+class LevelCache(StepCache):
+    """The same for a U-Net, whose levels below the first are skipped."""
+
+    def run_first(self, forward: Level, *args: Any, **words: Any) -> Any:  # noqa: ANN401
+        """The way down of the first level: features, and the inputs of its way up."""
+        self._call += 1
+        found, skips = forward(*args, **words)
+        self._decide(found)
+        self._first = (found, found)
+        return found, skips
+
+    def run_down(self, forward: Level, skips: int, *args: Any, **words: Any) -> Any:  # noqa: ANN401
+        """The way down of another level; `skips`: how many outputs it has beside the features."""
+        if not self._skips:
+            return forward(*args, **words)
+        return words["hidden_states"], (torch.empty(0),) * skips
+
+    def run_middle(self, forward: Level, *args: Any, **words: Any) -> Any:  # noqa: ANN401
+        """The innermost level."""
+        return args[0] if self._skips else forward(*args, **words)
+
+    def run_up(self, forward: Level, is_last: bool, *args: Any, **words: Any) -> Any:  # noqa: ANN401
+        """The way up of another level; `is_last`: it leads to the first."""
+        if self._skips:
+            return self._calls[self._call].others if is_last else words["hidden_states"]
+        output = forward(*args, **words)
+        if is_last and self._first is not None:
+            self._calls[self._call], self._first = _Computed(self._first[0], output), None
+        return output
+
+
+@contextmanager
+def _caching_levels(network: Any, threshold: float) -> Iterator[StepCache]:  # noqa: ANN401  diffusers has no types
+    cache = LevelCache(threshold)
+    first, *others = network.down_blocks
+    *deep, last, _ = network.up_blocks
+    calls = {first: partial(cache.run_first, first.forward)}
+    for level in others:
+        skips = len(level.resnets) + len(level.downsamplers or ())
+        calls[level] = partial(cache.run_down, level.forward, skips)
+    if network.mid_block is not None:
+        calls[network.mid_block] = partial(cache.run_middle, network.mid_block.forward)
+    calls |= {level: partial(cache.run_up, level.forward, level is last) for level in (*deep, last)}
+    try:
+        for module, call in calls.items():
+            module.forward = call
+        yield cache
+    finally:
+        for module in calls:
+            vars(module).pop("forward", None)
+
+
 @contextmanager
 def caching_steps(network: nn.Module, threshold: float) -> Iterator[StepCache]:
-    """Skip blocks of a transformer in this context where the cache allows."""
+    """Skip blocks of a transformer, or levels of a U-Net, in this context where the cache allows."""
+    if hasattr(network, "down_blocks"):
+        with _caching_levels(network, threshold) as levels:
+            yield levels
+        return
     cache = StepCache(threshold)
     names = [name for name in TRUNKS[type(network).__name__].blocks if len(getattr(network, name))]
     plain = {name: getattr(network, name) for name in names}

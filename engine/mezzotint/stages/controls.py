@@ -79,6 +79,11 @@ class ControlFitting:
                 "--deep-shrink and --control cannot be used together: the one makes features smaller that the other "
                 "adds to; leave one of them out"
             )
+        if found and sampling.step_cache:
+            raise UsageError(
+                "--step-cache and --control cannot be used together: the one skips levels that the other adds to; "
+                "leave one of them out"
+            )
         return FittedControls(sources=sources, controls=tuple(found), left_out=tuple(left_out.values()))
 
     def check_used(self) -> None:

@@ -36,7 +36,7 @@ from mezzotint.stages.images.request_images import RequestImages, Size, request_
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.regions import check_regions
-from mezzotint.stages.speedups import check_speedups
+from mezzotint.stages.speedups import check_speedups, settled_cache
 from mezzotint.stages.tile_sizes import check_tiled, seen_size, settled_tile, stage_tile
 from mezzotint.stages.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
 from mezzotint.values.regions import RegionRef
@@ -281,6 +281,7 @@ def _set_up_stage(
         sampling=replace(
             _resolved_sampling(sampling, scheduler, steps, detected),
             denoise_tile=settled_tile(sampling, detected),
+            step_cache=settled_cache(sampling, sources),
         ),
         until=stage.until,
         weights=weights,

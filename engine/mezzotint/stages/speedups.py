@@ -6,7 +6,7 @@ from mezzotint.acceleration.trunks import TRUNKS, attention_level, halved
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.sampling_protocol import Sampling
-from mezzotint.values.speed import DENSITIES, MIN_TOKENS, SMALLEST_TILE, tile_counts
+from mezzotint.values.speed import AUTO_CACHE, CACHE_THRESHOLDS, DENSITIES, MIN_TOKENS, SMALLEST_TILE, tile_counts
 
 _FEWEST = 4  # tokens along a side, below which reducing them leaves nothing of the image
 _SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level
@@ -15,6 +15,12 @@ _SMALLEST = 2  # features along a side of a shrunk U-Net's innermost level
 def is_sped_up(sampling: Sampling) -> bool:
     """Whether any of these options is in use."""
     return bool(sampling.tokens or sampling.sparse_attention or sampling.deep_shrink or sampling.step_cache)
+
+
+def settled_cache(sampling: Sampling, sources: ModelSources) -> float | None:
+    """The threshold of the step cache, with what auto takes for the model's network; None: off."""
+    auto = CACHE_THRESHOLDS["unet" if "unet" in sources.components else "transformer"]
+    return auto if sampling.step_cache == AUTO_CACHE else sampling.step_cache
 
 
 def check_speedups(sampling: Sampling, sources: ModelSources, name: str, size: tuple[int, int]) -> None:
@@ -35,8 +41,10 @@ def check_speedups(sampling: Sampling, sources: ModelSources, name: str, size: t
                 f"the image is too small for --tokens: {shorter} tokens along its shorter side, at least {_FEWEST} are "
                 "needed; make it larger, or leave --tokens out"
             )
-    if sampling.step_cache and trunk is None:
-        raise UsageError(f"{name} has a U-Net, not a row of alike blocks to skip: leave --step-cache out")
+    if sampling.step_cache and trunk is None and not (isinstance(levels, list | tuple) and len(levels) > 1):
+        raise UsageError(f"{name} has neither a row of blocks nor levels to skip: leave --step-cache out")
+    if sampling.step_cache and sampling.deep_shrink is not None:
+        raise UsageError("--deep-shrink changes the size of what --step-cache keeps: leave one of them out")
     if sampling.deep_shrink is not None:
         _check_shrink(sampling.deep_shrink[0], levels, name, min(size))
 

@@ -27,8 +27,41 @@ _FAILING = {
 
 TOKEN_RATIOS: dict[TokenMethod, float] = {"todo": 0.75, "merge": 0.5}  # as published: every second row and column; half
 MAX_TOKEN_RATIO = 0.95
+AUTO_CACHE = -1.0  # a step cache's threshold as it suits the kind of network:
+CACHE_THRESHOLDS = {"unet": 0.2, "transformer": 0.1}
 MAX_SHRINK = 4.0
 SHRINK_UNTIL = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class CacheThreshold(Value):
+    """The threshold of a step cache; AUTO_CACHE for auto, 0 for off."""
+
+    metavar: str = "auto|off|THRESHOLD"
+    kind: Kind = "text"
+
+    def read(self, value: object) -> float:
+        """A number from 0 to 1, or a word."""
+        word = _CACHE_WORDS.get(value, value) if isinstance(value, str) else value
+        is_number = isinstance(word, str | int | float) and not isinstance(word, bool)
+        threshold = to_float(word) if is_number and isinstance(word, str | int | float) else math.nan
+        if not (0.0 <= threshold <= 1.0 or threshold == AUTO_CACHE):
+            raise ValueError(
+                f"{shown(value)} is invalid; expected auto, off, or a number from 0 to 1, such as 0.1: blocks are "
+                "skipped below this change"
+            )
+        return threshold
+
+    def to_setting(self, value: float) -> object:
+        """The word, or the number."""
+        return next((word for word, number in _CACHE_WORDS.items() if number == value), value)
+
+    def to_arguments(self, value: float) -> list[str]:
+        """The word, or the number."""
+        return [str(self.to_setting(value))]
+
+
+_CACHE_WORDS = {"auto": AUTO_CACHE, "off": 0.0}
 
 
 @dataclass(frozen=True, slots=True)

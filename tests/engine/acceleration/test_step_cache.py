@@ -13,7 +13,7 @@ from mezzotint.memory.footprints import forward_calls
 SIDE, TEXT, STEPS = 8, 5, 8
 # Thresholds between the changes of these networks; diffusers' cache fails where the last block returns no text states.
 THEIRS = {"FluxTransformer2DModel": 0.46, "QwenImageTransformer2DModel": 0.2, "PixArtTransformer2DModel": 0.015}
-NETWORKS = (*THEIRS, "SD3Transformer2DModel")
+TRANSFORMERS = (*THEIRS, "SD3Transformer2DModel")
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,13 @@ def _without_gradients():
         yield
 
 
-@pytest.fixture(params=NETWORKS)
+@pytest.fixture(params=(*TRANSFORMERS, "UNet2DConditionModel"))
 def network(request):
+    return small(request.param)
+
+
+@pytest.fixture(params=TRANSFORMERS)
+def transformer(request):
     return small(request.param)
 
 
@@ -52,6 +57,9 @@ def answer(monkeypatch):
 
 
 def blocks_of(network):
+    """Its blocks, of a U-Net the first of each level but the last, which always runs, too."""
+    if hasattr(network, "down_blocks"):
+        return [level.resnets[0] for level in (*network.down_blocks, network.mid_block, *network.up_blocks[:-1])]
     return [block for name in TRUNKS[type(network).__name__].blocks for block in getattr(network, name)]
 
 
@@ -107,31 +115,31 @@ def test_a_large_threshold_skips_all_but_the_first_step_and_each_first_block(net
     assert calls == [STEPS + 1] + [2] * (len(calls) - 1)  # outside, all blocks run again
 
 
-def test_guidance_halves_are_kept_apart(network, answer):
-    with caching_steps(network, 1000.0) as cache:
+def test_guidance_halves_are_kept_apart(transformer, answer):
+    with caching_steps(transformer, 1000.0) as cache:
         first = []
         for index in range(3):
             cache.begin_step(index, "prompt")
-            both = [answer(network, 0.0, half) for half in (0, 1)]
+            both = [answer(transformer, 0.0, half) for half in (0, 1)]
             first = first or both
             for now, then in zip(both, first, strict=True):
                 torch.testing.assert_close(now, then)
     assert (cache.computed, cache.skipped) == (2, 4)
 
 
-def test_another_conditioning_and_another_job_begin_anew(network, answer):
-    with caching_steps(network, 1000.0) as cache:
+def test_another_conditioning_and_another_job_begin_anew(transformer, answer):
+    with caching_steps(transformer, 1000.0) as cache:
         for index, words in [(0, "a"), (1, "a"), (2, "b"), (3, "b"), (0, "b")]:
             cache.begin_step(index, words)
-            answer(network, 0.0)
+            answer(transformer, 0.0)
     assert (cache.computed, cache.skipped) == (3, 2)
 
 
-def test_another_size_is_computed(network, answer):
-    with caching_steps(network, 1000.0) as cache:
+def test_another_size_is_computed(transformer, answer):
+    with caching_steps(transformer, 1000.0) as cache:
         for index, side in enumerate((SIDE, SIDE, 2 * SIDE, 2 * SIDE)):
             cache.begin_step(index, "prompt")
-            answer(network, 0.0, side=side)
+            answer(transformer, 0.0, side=side)
     assert (cache.computed, cache.skipped) == (2, 2)
 
 
@@ -175,4 +183,6 @@ def test_the_modules_keep_their_names(network):
     with caching_steps(network, 0.1):
         assert [name for name, _ in network.named_modules()] == names
         assert len(blocks_of(network)) > 0
-    assert all(type(getattr(network, name)) is torch.nn.ModuleList for name in TRUNKS[type(network).__name__].blocks)
+    assert not any("forward" in vars(each) for each in network.modules())
+    trunk = TRUNKS.get(type(network).__name__)
+    assert all(type(getattr(network, name)) is torch.nn.ModuleList for name in (trunk.blocks if trunk else ()))

@@ -6,7 +6,8 @@ import pytest
 
 from mezzotint.errors import UsageError
 from mezzotint.sampling_protocol import Sampling
-from mezzotint.stages.speedups import check_speedups, is_sped_up, why_dense
+from mezzotint.stages.speedups import check_speedups, is_sped_up, settled_cache, why_dense
+from mezzotint.values.speed import AUTO_CACHE
 
 SD15 = ["CrossAttnDownBlock2D"] * 3 + ["DownBlock2D"]
 SDXL = ["DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"]
@@ -42,7 +43,8 @@ def test_which_are_in_use(sampling):
         (FLUX, SPARSE, (1, 1)),
         (unet(SD15), SPARSE, (1, 1)),
         (SANA, Sampling(step_cache=0.1), (1, 1)),
-        (unet(SDXL), Sampling(step_cache=0.0), (64, 64)),
+        (unet(SDXL), Sampling(step_cache=0.1), (1, 1)),
+        (unet(["DownBlock2D"]), Sampling(step_cache=0.0), (64, 64)),
     ],
 )
 def test_the_smallest_sizes_that_are_possible(sources, sampling, size):
@@ -63,7 +65,8 @@ def test_the_smallest_sizes_that_are_possible(sources, sampling, size):
         (unet(SDXL), SHRUNK, (15, 64), "too small for --deep-shrink 2: less than 2 features"),
         (unet(["CrossAttnDownBlock2D"]), SHRUNK, (64, 64), "a model has no U-Net with several levels"),
         (FLUX, SHRUNK, (64, 64), "leave --deep-shrink out"),
-        (unet(SDXL), Sampling(step_cache=0.1), (64, 64), "a model has a U-Net, not a row of alike blocks"),
+        (unet(["DownBlock2D"]), Sampling(step_cache=0.1), (64, 64), "neither a row of blocks nor levels to skip"),
+        (unet(SDXL), Sampling(step_cache=0.1, deep_shrink=(2.0, 0.35)), (64, 64), "leave one of them out"),
     ],
 )
 def test_what_is_impossible_is_refused_with_the_reason(sources, sampling, size, why):
@@ -90,3 +93,9 @@ def test_without_a_density_it_takes_enough_tokens(sources, size, tokens):
 def test_an_image_that_is_not_divided_into_tiles_is_told(sources, density, size, tokens):
     why = why_dense(Sampling(sparse_attention=("tiles", density)), sources, size)
     assert (why == "") == (tokens == "") and f"{tokens} image tokens are not divided"[: len(why)] in (why or tokens)
+
+
+def test_auto_is_as_it_suits_the_network():
+    for sources, threshold in ((unet(SDXL), 0.2), (FLUX, 0.1)):
+        assert settled_cache(Sampling(step_cache=AUTO_CACHE), sources) == threshold
+        assert settled_cache(Sampling(step_cache=0.3), sources) == 0.3

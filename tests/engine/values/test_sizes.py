@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mezzotint.values.sizes import SIDES, MarginSizes, MemorySize
+from mezzotint.values.sizes import AUTO_TILE, SIDES, MarginSizes, MemorySize, TileSide
 
 margins = MarginSizes().parse
 
@@ -42,3 +42,13 @@ def test_margins_that_add_nothing_are_refused(words):
 def test_memory_that_is_written_in_words_is_read_again(size):
     (word,) = MemorySize().to_arguments(size)
     assert MemorySize().parse(word) == pytest.approx(size, abs=1)
+
+
+def test_the_side_of_a_tile_is_a_number_of_pixels_or_a_word():
+    tile = TileSide()
+    for word, side, setting in (("auto", AUTO_TILE, "auto"), ("off", 0, "off"), ("768", 768, 768)):
+        assert tile.parse(word) == side and tile.to_setting(side) == setting and tile.read(setting) == side
+        assert tile.to_arguments(side) == [word]
+    for wrong in ("64", 9999, "large", "-5", True, None, 768.5):
+        with pytest.raises(ValueError, match="expected auto, off, or a whole number of pixels from 128 to 4096"):
+            tile.read(wrong)

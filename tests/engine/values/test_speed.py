@@ -3,9 +3,9 @@
 import pytest
 
 from mezzotint.values.basic import Value
-from mezzotint.values.speed import DeepShrinkValue, TokenReductionValue
+from mezzotint.values.speed import AUTO_CACHE, CacheThreshold, DeepShrinkValue, TokenReductionValue
 
-TOKENS, SHRINK = TokenReductionValue(), DeepShrinkValue()
+TOKENS, SHRINK, CACHE = TokenReductionValue(), DeepShrinkValue(), CacheThreshold()
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ TOKENS, SHRINK = TokenReductionValue(), DeepShrinkValue()
         (SHRINK, "2", (2.0, 0.35), "2:0.35"),
         (SHRINK, "1.5:0.5", (1.5, 0.5), "1.5:0.5"),
         (SHRINK, "1:0", (1.0, 0.0), "1:0"),
+        (CACHE, "auto", AUTO_CACHE, "auto"),
+        (CACHE, "off", 0.0, "off"),
     ],
 )
 def test_read_written_and_read_again(takes: Value, words, value, setting):
@@ -42,3 +44,10 @@ def test_other_reductions_are_refused_with_an_example(words):
 def test_other_factors_are_refused_with_an_example(words):
     with pytest.raises(ValueError, match=r"expected a factor from 1 to 4, .* such as 2:0\.35"):
         SHRINK.read(words)
+
+
+def test_a_step_cache_has_a_threshold_or_a_word():
+    assert CACHE.parse("0.25") == CACHE.read(0.25) == 0.25 and CACHE.to_arguments(0.25) == ["0.25"]
+    for wrong in ("1.5", "-0.5", "on", True, None, "nan"):
+        with pytest.raises(ValueError, match=r"expected auto, off, or a number from 0 to 1, such as 0\.1"):
+            CACHE.read(wrong)

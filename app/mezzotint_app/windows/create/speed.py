@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from mezzotint.option import declared
 from mezzotint.protocol import Sampling
 from mezzotint.values.sizes import AUTO_TILE
-from mezzotint.values.speed import DENSITIES, SHRINK_UNTIL, TOKEN_RATIOS
+from mezzotint.values.speed import AUTO_CACHE, DENSITIES, SHRINK_UNTIL, TOKEN_RATIOS
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel
@@ -59,7 +59,7 @@ class CreateSpeed(QWidget):
         """The options that the model has."""
         info = self._model.chosen.info()
         if honours_clip_skip(info):  # as all U-Nets do
-            return "tokens", "sparse_attention", "deep_shrink", "denoise_tile"
+            return "tokens", "sparse_attention", "deep_shrink", "step_cache", "denoise_tile"
         if info is not None and info.family in _LINEAR:
             return "step_cache", "denoise_tile"
         return "tokens", "sparse_attention", "step_cache", "denoise_tile"
@@ -88,6 +88,7 @@ class CreateSpeed(QWidget):
             ],
             "step_cache": [
                 off,
+                Choice(value=AUTO_CACHE, name=self.tr("Automatic")),
                 *(Choice(value=one, name=change.format(share=round(100 * one))) for one in _THRESHOLDS),
             ],
             "denoise_tile": [

@@ -93,8 +93,8 @@ def test_an_unknown_model_has_all_controls(kit, page):
 def test_speed_options_are_those_of_the_architecture(kit, page):
     shown = page.sections.speed.fields()
     for model, names in (
-        ("base", {"tokens", "sparse_attention", "deep_shrink"}),
-        ("flux", {"tokens", "sparse_attention", "step_cache"}),
+        ("base", {"tokens", "sparse_attention", "deep_shrink", "step_cache", "denoise_tile"}),
+        ("flux", {"tokens", "sparse_attention", "step_cache", "denoise_tile"}),
     ):
         choose(kit, page, model)
         assert {name for name, field in shown.items() if field.isVisibleTo(page.sections.speed)} == names
