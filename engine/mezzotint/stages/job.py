@@ -41,6 +41,7 @@ from mezzotint.stages.images.input_images import InputImages, image_size, read_i
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.images.references import read_references
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
+from mezzotint.stages.images.upscalers import FindUpscaler
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
@@ -49,7 +50,6 @@ from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
 from mezzotint.stages.speedups import is_sped_up, why_dense
 from mezzotint.stages.tile_sizes import denoise_tiles_notice, tile_choices
-from mezzotint.stages.upscalers import FindUpscaler
 
 if TYPE_CHECKING:
     import torch

@@ -34,11 +34,11 @@ from mezzotint.stages.controls import ControlFitting, StageControl
 from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
+from mezzotint.stages.images.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.regions import check_regions
 from mezzotint.stages.speedups import check_speedups, settled_cache
 from mezzotint.stages.tile_sizes import check_tiled, seen_size, settled_tile, stage_tile
-from mezzotint.stages.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
 from mezzotint.values.regions import RegionRef
 
 Find = Callable[[ModelRef], FoundModel]

@@ -32,8 +32,8 @@ from mezzotint.protocol import (
 )
 from mezzotint.sampling_protocol import sampling_of
 from mezzotint.stages.images.pending_decode import PendingDecode
+from mezzotint.stages.images.upscalers import recorded_name, recorded_transition
 from mezzotint.stages.setup import CascadeSetup, StageSetup
-from mezzotint.stages.upscalers import recorded_name, recorded_transition
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 

@@ -55,18 +55,6 @@ def test_a_fresh_page_takes_the_bundled_model_and_its_own_values(kit):
     assert kit.create.chosen.size() == (1024, 1024)
 
 
-def test_an_image_is_enlarged_by_what_made_it_and_by_the_page_if_that_is_not_known(kit):
-    made = request_of(Form(model="dit", prompt="a boat"))
-    for metadata in (replace(METADATA, program="mezzotint", request=made), METADATA):
-        kit.create.enlarge(metadata, "/a.png", (2048, 3072), "4x", 0.3)
-    ours, other = (kit.tasks(entry)[0].request for entry in kit.entries)
-    assert (ours.cascade.stages[0].model.id, other.cascade.stages[0].model.id) == ("dit", "base")
-    for request in (ours, other):
-        assert (request.prompt, request.strength, request.init_upscaler) == ("a boat", 0.3, "4x")
-        assert (request.images[0].path, request.cascade.stages[0].width) == ("/a.png", 2048)
-        assert request.output.path.startswith(str(kit.folder / "out"))
-
-
 def test_images_go_to_the_folder_and_by_the_template_of_the_settings(kit):
     kit.settings.change(output_folder=str(kit.folder / "my [art]"), name_template="[date]/[seed].png")
     path = kit.create.request().output.path

@@ -4,7 +4,7 @@ import pytest
 
 from mezzotint.errors import ModelRefused
 from mezzotint.protocol import FileUsed, ResolvedTransition, Transition
-from mezzotint.stages.upscalers import recorded_transition, transition_upscaler
+from mezzotint.stages.images.upscalers import recorded_transition, transition_upscaler
 
 FILE = FileUsed(path="/upscalers/4x.pth", sha256="ab" * 32, bytes=5)
 
