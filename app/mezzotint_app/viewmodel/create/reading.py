@@ -40,6 +40,7 @@ def read_request(request: GenerateRequest) -> ReadSettings:
         loras=tuple(LoraChoice(path=one.path, weight=one.weight, sha256=one.sha256) for one in request.loras),
         controls=controls_of(request.controls),
         embeddings=request.embeddings,
+        init_upscaler=request.init_upscaler,
         quantization=_unless_auto(request.quantization),
         text_quantization=_unless_auto(request.text_quantization),
         compile=request.compile,

@@ -47,6 +47,7 @@ def request_of(form: Form) -> GenerateRequest:
         negative_prompt=form.negative_prompt,
         cascade=cascade_of(form.model, settings),
         images=form.images,
+        init_upscaler=settings.init_upscaler if has_init and form.inpaint is None else None,
         strength=form.strength if has_init else None,
         inpaint=form.inpaint if has_init else None,
         seed=form.seed,

@@ -50,6 +50,7 @@ class CreateSettings(Sampling):
     second_strength: float | None = None
     second_space: Space | None = None
     second_upscaler: str | None = None
+    init_upscaler: str | None = None
     refine_with: str | None = None
     refine_steps: int | None = None
     loras: tuple[LoraChoice, ...] = ()

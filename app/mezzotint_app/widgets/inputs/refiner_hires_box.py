@@ -32,6 +32,8 @@ class RefinerHiresBox(QWidget):
         self._build_refiner()
         self._build_second_pass()
         self._build_conditional_refiner()
+        tip = self.tr("Enlarges an init image that is smaller than the result, before it is denoised")
+        self._add_choice("init_upscaler", self.tr("Enlarge the init image by"), tip)
 
     def show_settings(
         self,
@@ -59,6 +61,14 @@ class RefinerHiresBox(QWidget):
         self._choices["second_space"].show_choices(self._spaces(), settings.second_space or "latent")
         self._choices["second_upscaler"].show_choices(self._methods(method, upscalers), method)
         self._fields["second_space"].setVisible(settings.second_pass and method in get_args(Resampling))
+
+    def show_init_upscaler(self, settings: CreateSettings, upscalers: Sequence[str], *, has_init: bool) -> None:
+        """Show what enlarges an init image, if there is one."""
+        known = dict.fromkeys((*upscalers, *filter(None, [settings.init_upscaler])))
+        plain = Choice(value=None, name=self.tr("Lanczos"))
+        choices = [plain, *(Choice(value=one, name=self._named(one)) for one in known)]
+        self._choices["init_upscaler"].show_choices(choices, settings.init_upscaler)
+        self._fields["init_upscaler"].setVisible(has_init or settings.init_upscaler is not None)
 
     def fields(self) -> dict[str, Field]:
         """The fields by the names of the settings."""
@@ -178,5 +188,7 @@ class RefinerHiresBox(QWidget):
             "lanczos": self.tr("Lanczos (pixels only)"),
         }
         known = dict.fromkeys((*get_args(Resampling), *upscalers, chosen))
-        shown = self.tr("Upscaler {name}")
-        return [Choice(value=one, name=names.get(one) or shown.format(name=PurePath(one).name)) for one in known]
+        return [Choice(value=one, name=names.get(one) or self._named(one)) for one in known]
+
+    def _named(self, upscaler: str) -> str:
+        return self.tr("Upscaler {name}").format(name=PurePath(upscaler).name)

@@ -37,6 +37,7 @@ _OF_FIELD = {
     "refine_with": "cascade",
     "second_scale": "cascade",
     "second_upscaler": "cascade",
+    "init_upscaler": "cascade",
     "steps": "sampling",
     "clip_skip": "sampling",
     "step_cache": "speed",
@@ -139,6 +140,7 @@ class CreateSections(QWidget):
         refiners = [Choice(value=one.id, name=one.id) for one in model.models.refiners_for(info)]
         conditional = [Choice(value=one.id, name=one.id) for one in model.models.conditional_refiners_for(info)]
         self.cascade.show_settings(settings, refiners, conditional, model.models.upscalers())
+        self.cascade.show_init_upscaler(settings, model.models.upscalers(), has_init=bool(model.images.path()))
         self.loras.show_loras(settings.loras)
         self.controls.show_controls(settings.controls)
         self.regions.show_regions(settings.regions)

@@ -167,6 +167,17 @@ ACTIONS = {
         lambda r: r.cascade.transitions[0].upscaler,
         "/a/4x.pth",
     ),
+    "init upscaler": (
+        lambda p, k: (
+            k.create.images.set_image("/small.png"),
+            k.create.models.list_upscalers(),
+            k.librarian.answer(("starter-2x",), "upscalers"),
+            p.show_model(),
+            p.sections.cascade.choice("init_upscaler").choose("starter-2x"),
+        ),
+        lambda r: (r.init_upscaler, r.images[0].path),
+        ("starter-2x", "/small.png"),
+    ),
     "lora": (
         lambda p, k: p.sections.loras.add(["/a.safetensors"]),
         lambda r: [(one.path, one.weight) for one in r.loras],
