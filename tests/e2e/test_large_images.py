@@ -4,6 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from card_jobs import run as card_run
+from every_device import WaitsOfSteps
+from fake_card.install import fake_card
 from inpaint_requests import again, run
 from PIL import Image
 
@@ -82,3 +85,16 @@ def test_the_upscaler_matters_and_the_image_is_made_again(engine, job, tmp_path)
 def test_an_upscaler_without_an_init_image_is_refused(engine, job):
     with pytest.raises(UsageError, match="--init-upscaler"):
         run(engine, job(init_upscaler=UPSCALER))
+
+
+@pytest.mark.slow
+def test_a_card_makes_the_same_image_within_its_plan_and_no_step_waits(job):
+    asked = replace(second_pass(job), vram_limit_bytes=None, quantization="none", text_quantization="none")
+    plain = card_run(replace(asked, device="cpu"))
+    with fake_card(8 * 2**30) as card:
+        waits, before = WaitsOfSteps(card), card.device().allocated
+        made = card_run(replace(asked, device="cuda:0"), waits)
+        assert made.images[0].sha256 == plain.images[0].sha256
+        assert (waits.between, card.hazards) == ([], []) and card.device().allocated == before
+        for phase in made.memory.phases:
+            assert phase.measured_bytes <= phase.predicted_bytes <= 8 * 2**30, phase

@@ -47,8 +47,8 @@ class Models(Protocol):
     def controlnets(self) -> Mapping[str, Path]:
         """ControlNet files by name."""
 
-    def upscalers(self) -> Sequence[str]:
-        """Upscalers by name."""
+    def upscalers(self) -> tuple[str, ...]:
+        """Names of upscalers."""
 
     def default(self) -> ModelRef:
         """The model of a fresh install."""
@@ -150,7 +150,7 @@ class Api:
         checkpoint, clip_skip, previews = self._settings.now()
         offers = Offers(
             models=self._models, loras=self._catalog.loras, controlnets=self._catalog.controlnets,
-            checkpoint=checkpoint, clip_skip=clip_skip, previews=previews,
+            upscalers=self._catalog.upscalers, checkpoint=checkpoint, clip_skip=clip_skip, previews=previews,
         )  # fmt: skip
         asked = read_generation(request.data, offers, has_init=name == "img2img")
         job = ApiJob(

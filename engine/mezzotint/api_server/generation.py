@@ -31,6 +31,7 @@ class Offers:
     checkpoint: str  # the id of the model of requests that name none
     clip_skip: int = 0
     previews: bool = True
+    upscalers: Callable[[], Sequence[str]] = tuple  # their names; files are not named by requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
     values["size"] = size = _size(fields)
     hires = not has_init and fields.flag("enable_hr")
     if hires:
-        values |= second_pass(fields, size)
+        values |= second_pass(fields, size, offers.upscalers())
     init = init_image(fields) if has_init else None
     if init is not None:
         values |= init_options(fields, has_mask=init.mask is not None)

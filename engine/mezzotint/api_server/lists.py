@@ -41,11 +41,11 @@ def loras(files: Mapping[str, Path]) -> list[dict[str, object]]:
     return [{"name": name, "alias": name, "path": path.name, "metadata": {}} for name, path in files.items()]
 
 
-def upscalers(found: Sequence[str]) -> list[dict[str, object]]:
-    """The upscalers of pixels in the second pass, and those of finished images."""
+def upscalers(names: Sequence[str]) -> list[dict[str, object]]:
+    """The upscalers of pixels in the second pass; `names`: of networks, also for finished images."""
     return [
         {"name": name, "model_name": None, "model_path": None, "model_url": None, "scale": 4}
-        for name in ("None", "Lanczos", "Nearest", *found)
+        for name in ("None", "Lanczos", "Nearest", *names)
     ]
 
 

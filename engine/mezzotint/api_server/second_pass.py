@@ -1,14 +1,16 @@
 """A1111's fields of the second pass (hires fix)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import islice
 
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.refusal import invalid
-from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH
+from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, MOST_HIRES
 from mezzotint.values.basic import shown
 
 LARGEST_SIDE = 65_536
 _MOST_STEPS = 1000
+_SHOWN = 20  # names of upscalers in a refusal
 
 # By A1111's names: the space, and the upscaler in it.
 _UPSCALERS: Mapping[str, tuple[str, str]] = {
@@ -22,12 +24,12 @@ _UPSCALERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def second_pass(fields: Fields, size: tuple[int, int] | None) -> dict[str, object]:
-    """The values of our options; `size` is the first pass's. Raises Refusal."""
+def second_pass(fields: Fields, size: tuple[int, int] | None, names: Collection[str] = ()) -> dict[str, object]:
+    """The values of our options; `size` is the first pass's, `names` are those of upscalers. Raises Refusal."""
     name = fields.text("hr_upscaler", "Latent")
-    upscaler = _UPSCALERS.get(name.lower())
+    upscaler = ("pixel", name) if name in names else _UPSCALERS.get(name.lower())
     if upscaler is None:
-        known = "Latent, Latent (bicubic), Latent (nearest), Lanczos, Nearest"
+        known = ", ".join(("Latent, Latent (bicubic), Latent (nearest), Lanczos, Nearest", *islice(names, _SHOWN)))
         raise invalid("hr_upscaler", f"{shown(name)} is not known; known are {known}")
     return {
         "hires": _scale(fields, size),
@@ -45,8 +47,10 @@ def _scale(fields: Fields, size: tuple[int, int] | None) -> object:
     if size is None:
         raise invalid("hr_resize_x", "a size of the second pass needs width and height")
     scales = [side / first for side, first in zip(sides, size, strict=True) if side]
-    if not 1 <= scales[0] <= 4 or max(scales) - min(scales) > 0.01:
-        raise invalid("hr_resize_x", f"{sides[0]} x {sides[1]} must be 1 to 4 times the size {size[0]} x {size[1]}")
+    if not 1 <= scales[0] <= MOST_HIRES or max(scales) - min(scales) > 0.01:
+        raise invalid(
+            "hr_resize_x", f"{sides[0]} x {sides[1]} must be 1 to {MOST_HIRES:g} times the size {size[0]} x {size[1]}"
+        )
     return scales[0]
 
 

@@ -17,9 +17,13 @@ from mezzotint.protocol import LoraRef
 
 MODELS = (model_info(), model_info(id="xl", path="/models/sdxl_base.safetensors"))
 OFFERS = Offers(
-    models=lambda: MODELS, loras=lambda: {"Style": Path("/l/Style.safetensors")}, checkpoint="starter/dit", clip_skip=1,
+    models=lambda: MODELS,
+    loras=lambda: {"Style": Path("/l/Style.safetensors")},
+    checkpoint="starter/dit",
+    clip_skip=1,
+    upscalers=lambda: ("starter-2x", "4x-Sharp"),
     controlnets=lambda: {"canny-xl": Path("/c/canny-xl.safetensors")},
-)  # fmt: skip
+)
 PICTURE = in_base64(Image.new("RGB", (8, 8)))
 # As webuiapi 0.9 sends them with every request.
 DEFAULTS = {
@@ -177,6 +181,9 @@ def test_a_second_pass():
     assert (options.hires, options.hires_space, options.hires_upscaler) == (2, "latent", "nearest")
     assert (options.hires_strength, asked.second_pass_steps, asked.previews) == (0.4, 4, False)
     assert read(enable_hr=True, width=64, height=96, hr_resize_x=96, hr_resize_y=144).options.hires == 1.5
+    sharp = read(enable_hr=True, hr_upscaler="4x-Sharp").options
+    assert (sharp.hires_space, sharp.hires_upscaler) == ("pixel", "4x-Sharp")
+    assert "4x-Sharp" in refusal(enable_hr=True, hr_upscaler="/etc/4x-Sharp.pth")
     assert read(enable_hr=True, width=64, height=96, hr_resize_x=96).options.hires == 1.5
 
 
