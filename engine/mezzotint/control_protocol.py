@@ -24,6 +24,9 @@ ControlType = Literal[
     "tile",
     "inpaint",
     "repaint",
+    "blur",
+    "gray",
+    "low_quality",
 ]
 Preprocess = Literal["none", "canny", "gray", "tile"]
 CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)

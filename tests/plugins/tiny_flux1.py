@@ -10,6 +10,14 @@ from tiny_pixart import t5_encoder, t5_tokenizer
 from mezzotint.families.tokenizers import END, VOCABULARY_SIZE, clip_tokenizer
 
 T5_WIDTH, CLIP_WIDTH = 32, 16
+_SIZES: dict[str, Any] = {
+    "attention_head_dim": 16,
+    "num_attention_heads": 3,
+    "joint_attention_dim": T5_WIDTH,
+    "pooled_projection_dim": CLIP_WIDTH,
+    "axes_dims_rope": (4, 6, 6),
+    "in_channels": 64,
+}
 _PIPELINES = {"kontext": "FluxKontextPipeline", "edit": "FluxKontextPipeline", "fill": "FluxFillPipeline"}
 
 
@@ -36,25 +44,27 @@ def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0, **side
     return folder
 
 
+def write_tiny_flux_control(folder: Path, *, seed: int = 1, **others: object) -> Path:
+    """Write a ControlNet for such a model; `others` are settings of it."""
+    import torch
+    from diffusers import FluxControlNetModel
+
+    torch.manual_seed(seed)
+    usual = {"num_layers": 1, "num_single_layers": 1, "guidance_embeds": True}
+    network = lively(FluxControlNetModel(**_SIZES | usual | others))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if not parameter.any():  # what begins at zero, so that it has an effect
+                parameter.normal_(std=0.2)
+    network.save_pretrained(folder)
+    return folder
+
+
 def transformer(**others: object) -> Any:
     """Return a transformer with two double-stream and two single-stream blocks."""
     from diffusers import FluxTransformer2DModel
 
-    return lively(
-        FluxTransformer2DModel(
-            **{
-                "num_layers": 2,
-                "num_single_layers": 2,
-                "attention_head_dim": 16,
-                "num_attention_heads": 3,
-                "joint_attention_dim": T5_WIDTH,
-                "pooled_projection_dim": CLIP_WIDTH,
-                "axes_dims_rope": (4, 6, 6),
-                "in_channels": 64,
-            }
-            | others
-        )
-    )
+    return lively(FluxTransformer2DModel(**_SIZES | {"num_layers": 2, "num_single_layers": 2} | others))
 
 
 def clip_encoder() -> Any:

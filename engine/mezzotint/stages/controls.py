@@ -12,7 +12,7 @@ from mezzotint.control_protocol import MAX_CONTROLS, check_control
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
 from mezzotint.families.control.fitting import why_not, with_control
-from mezzotint.families.control.modes import mode_of
+from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
 from mezzotint.families.control.settings import ControlSettings
 from mezzotint.families.family import ModelSources
 from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, Preprocess, Sampling
@@ -79,10 +79,10 @@ class ControlFitting:
                 "--deep-shrink and --control cannot be used together: the one makes features smaller that the other "
                 "adds to; leave one of them out"
             )
-        if found and sampling.step_cache:
+        if adds and sampling.step_cache:
             raise UsageError(
-                "--step-cache and --control cannot be used together: the one skips levels that the other adds to; "
-                "leave one of them out"
+                "--step-cache and --control cannot be used together: what is added to each block would be added to "
+                "blocks that the cache leaves out; leave one of them out"
             )
         return FittedControls(sources=sources, controls=tuple(found), left_out=tuple(left_out.values()))
 
@@ -110,7 +110,8 @@ def _check_size(control: ControlRef, factor: int, size: tuple[int, int]) -> None
 
 
 def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoint, component: str) -> StageControl:
-    mode = mode_of(control, checkpoint.shapes["task_embedding"][0]) if checkpoint.is_union else None
+    modes = FLUX_MODES if checkpoint.kind == "flux-controlnet" else UNION_MODES
+    mode = mode_of(control, checkpoint.modes, modes) if checkpoint.is_union else None
     settings = ControlSettings(
         component=component,
         tensor=_TENSOR.format(index),

@@ -71,7 +71,8 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
         pixels_after = index == last or setup.transitions[index].space == "pixel"
         pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.images.init is not None
         inpaints = setup.images.inpaint is not None or stage.sources.takes_mask
-        with_vae = pixels_after or pixels_before or previews or inpaints or stage.references
+        shows = any(control.settings.kind == "flux-controlnet" for control in stage.controls)
+        with_vae = pixels_after or pixels_before or previews or inpaints or stage.references or shows
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed
 
@@ -208,17 +209,27 @@ class Pipeline:
         # Samplers keep state: each batch gets fresh ones.
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         with self._clock.stage(0):
+            shown = self._controls(0, images, generators)
             pairs = zip(images, generators, strict=True)
             starts = [self._starts.first(self._schedules[0], image.inputs, generator) for image, generator in pairs]
-            done = self._denoise(index, 0, images, starts, generators)
+            done = self._denoise(index, 0, images, starts, generators, shown)
         shows = self._request.previews and len(self._setup.stages) > 1
         self._first_stage = done.clean.cpu() if shows else None
         for stage in range(1, len(self._setup.stages)):
             with self._clock.stage(stage):
+                shown = self._controls(stage, images, generators)
                 each = zip(images, starts, done.of_each(), generators, strict=True)
                 starts = [self._enter(stage, *one) for one in each]
-                done = self._denoise(index, stage, images, starts, generators)
+                done = self._denoise(index, stage, images, starts, generators, shown)
         return list(torch.split(done.latents, 1))
+
+    def _controls(
+        self, stage: int, images: Sequence[ImageSpec], generators: Sequence[torch.Generator]
+    ) -> ControlInputs:
+        """The control images of a stage; latents of them are drawn before anything else, as diffusers does."""
+        setup, encode = self._setup.stages[stage], partial(self._to_latents, self._models[stage], is_control=True)
+        size, inputs = (setup.width, setup.height), [image.inputs for image in images]
+        return ControlInputs.of(setup.controls, inputs, size, encode, generators)
 
     def _enter(
         self, stage: int, image: ImageSpec, before: StageStart, done: Denoised, generator: torch.Generator
@@ -264,7 +275,13 @@ class Pipeline:
         return to_image(model, latents) if image is None else image
 
     def _to_latents(
-        self, model: LoadedModel, image: Image.Image, rng: torch.Generator | None, hidden: Image.Image | None = None
+        self,
+        model: LoadedModel,
+        image: Image.Image,
+        rng: torch.Generator | None,
+        hidden: Image.Image | None = None,
+        *,
+        is_control: bool = False,
     ) -> torch.Tensor:
         noise = None if rng is None else rng.get_state()
         with self._placement.phase("decode", model, ["vae"]) as working:
@@ -276,7 +293,7 @@ class Pipeline:
 
             def encode() -> torch.Tensor:
                 rewind()
-                return to_latents(model, image, rng, hidden)
+                return to_latents(model, image, rng, hidden, is_control=is_control)
 
             return working.retry(partial(self._in_range, model, encode), rewind)
 
@@ -319,6 +336,7 @@ class Pipeline:
         images: Sequence[ImageSpec],
         starts: Sequence[StageStart],
         generators: list[torch.Generator],
+        shown: ControlInputs,
     ) -> Denoised:
         """Run a stage's steps; a network that sees the masked image as input needs no latent mask."""
         schedule, model, family = self._schedules[stage], self._models[stage], self._setup.stages[stage].family
@@ -361,8 +379,6 @@ class Pipeline:
         if start.masked_image is not None:
             conditioning = start.masked_image.add_to(conditioning, model.dtype)
         if setup.controls:
-            inputs = [image.inputs for image in images]
-            shown = ControlInputs.of(setup.controls, inputs, (setup.width, setup.height))
             waiting = torch.device("cpu") if setup.tile else model.device  # until their tile's turn
             conditioning = shown.add_to(conditioning, waiting, model.dtype)
         if start.low_resolution is not None and not setup.tile:

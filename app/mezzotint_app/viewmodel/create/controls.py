@@ -70,6 +70,9 @@ def type_names() -> dict[ControlType, str]:
         "tile": translate("Control", "Tile"),
         "inpaint": translate("Control", "Inpainting"),
         "repaint": translate("Control", "Repainting"),
+        "blur": translate("Control", "Blurred image"),
+        "gray": translate("Control", "Grey image"),
+        "low_quality": translate("Control", "Low quality"),
     }
 
 

@@ -17,6 +17,7 @@ from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import NamedShapes
 from mezzotint.families.control.t2i_adapter import is_t2i_adapter
+from mezzotint.families.control.transformer_config import FLUX_BLOCK, MARK, MODES
 from mezzotint.families.family import Original
 from mezzotint.families.foreign import kind_of_file
 
@@ -24,8 +25,8 @@ _NOT_USED: tuple[tuple[str, str], ...] = (
     (r"^(body\.\d+\.(in_conv|resnets|block1)|conv_in\.weight$)", "a T2I-Adapter under its original names"),
     (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
     (r"^lllite_", "a ControlNet-LLLite"),
-    (r"(^|\.)(control_all_x_embedder|control_layers|controlnet_blocks|controlnet_x_embedder)\.", "a ControlNet of a "
-     "transformer"),
+    (r"(^|\.)(control_all_x_embedder|control_layers|controlnet_blocks|controlnet_x_embedder)\.", "a ControlNet of "
+     "another transformer than FLUX.1"),
 )  # fmt: skip
 _MARK = re.compile(r"(^|\.)(controlnet_cond_embedding|input_hint_block)\.")
 
@@ -45,7 +46,12 @@ class ControlCheckpoint:
     @property
     def is_union(self) -> bool:
         """Whether one network follows images of several kinds."""
-        return "task_embedding" in self.shapes
+        return self.modes > 0
+
+    @property
+    def modes(self) -> int:
+        """How many kinds of images it tells apart; 0: it is not told."""
+        return next((self.shapes[name][0] for name in ("task_embedding", MODES) if self.shapes.get(name)), 0)
 
 
 def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
@@ -58,10 +64,11 @@ def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
         return _ip_adapter(path, network, encoder)
     if encoder is not None:
         raise ModelRefused(f"{plain(path, 300)}: not an IP-Adapter, and only those take an encoder; leave that out")
-    if is_t2i_adapter(network.shapes):
+    kind = _kind_by_names(network.shapes)
+    if kind is not None:
         return ControlCheckpoint(
             path=path,
-            kind="t2i-adapter",
+            kind=kind,
             files=network.files,
             shapes=network.shapes,
             original=None,
@@ -85,6 +92,14 @@ def control_files(path: Path, encoder: str | None = None) -> tuple[Path, ...]:
     """The weight files of a control network, and of its image encoder if it has one; raises ModelRefused."""
     files = files_of(path)
     return files if is_folder(path) else open_control(path, encoder).files
+
+
+def _kind_by_names(names: Shapes) -> ControlKind | None:
+    """The kind of a network that only diffusers' names are read of."""
+    if is_t2i_adapter(names):
+        return "t2i-adapter"
+    of_pixels = any(name.startswith("input_hint_block.") for name in names)
+    return "flux-controlnet" if MARK in names and FLUX_BLOCK in names and not of_pixels else None
 
 
 def _ip_adapter(path: Path, network: NetworkFiles, encoder: str | None) -> ControlCheckpoint:

@@ -11,6 +11,7 @@ from mezzotint.families.control.ip_adapter import cross_attention_widths, ip_ada
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import Config, NamedShapes
 from mezzotint.families.control.t2i_adapter import t2i_adapter_config, why_other_features
+from mezzotint.families.control.transformer_config import flux_config, why_other_transformer
 from mezzotint.families.family import ComponentSource, ModelSources
 
 _MADE_FOR = {768: "Stable Diffusion 1.5", 1024: "Stable Diffusion 2", 1280: "the SDXL refiner", 2048: "SDXL"}
@@ -22,6 +23,8 @@ class _Kind:
     """A kind of control network."""
 
     component: str  # name in the model; further ones are numbered
+    denoiser: str = "unet"  # beside which it works
+    made_for: str = "a U-Net, of SDXL or SD 1.5"
     library: str
     config: Callable[[ControlCheckpoint, ModelSources], Config]  # beside this model
     difference: Callable[[Config, Mapping[str, object], ModelSources], str | None]  # from what fits that
@@ -64,18 +67,21 @@ def with_control(sources: ModelSources, checkpoint: ControlCheckpoint) -> tuple[
 
 def why_not(checkpoint: ControlCheckpoint, sources: ModelSources, model: str) -> str | None:
     """Why a model cannot use a control network, as a clause; None if it can. Raises ModelRefused if damaged."""
-    unet, kind = sources.components.get("unet"), _KINDS[checkpoint.kind]
-    if unet is None:
-        return f"{plain(model, 100)} is of the family {sources.family}, and it is for a U-Net, of SDXL or SD 1.5"
+    kind = _KINDS[checkpoint.kind]
+    denoiser = sources.components.get(kind.denoiser)
+    if denoiser is None or (kind.denoiser == "transformer" and sources.family != "flux"):
+        return f"{plain(model, 100)} is of the family {sources.family}, and it is for {kind.made_for}"
+    if sources.detected.references:
+        return f"{plain(model, 100)} edits reference images, and it is for models that do not"
     config = kind.config(checkpoint, sources)
-    wanted, found = config.get(kind.text_width or ""), unet.config.get("cross_attention_dim")
+    wanted, found = config.get(kind.text_width or ""), denoiser.config.get("cross_attention_dim")
     if kind.text_width and wanted != found:
         made_for = _MADE_FOR.get(wanted) if isinstance(wanted, int) else None
         is_a = f"is {_TITLES.get(sources.family, sources.family)}"
         if made_for is not None and made_for != _TITLES.get(sources.family):
             return f"it was made for {made_for}, but {plain(model, 100)} {is_a}"
         return f"it takes text of width {wanted}, but {plain(model, 100)} gives {found}"
-    different = kind.difference(config, unet.config, sources)
+    different = kind.difference(config, denoiser.config, sources)
     return None if different is None else f"it was made for another model than {plain(model, 100)}: {different}"
 
 
@@ -112,6 +118,15 @@ def _other_features(config: Config, unet: Mapping[str, object], _: ModelSources)
     return why_other_features(config, unet)
 
 
+def _flux_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
+    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a ControlNet of FLUX.1")
+    return flux_config(shapes, sources.components["transformer"].config)
+
+
+def _other_transformer(config: Config, transformer: Mapping[str, object], _: ModelSources) -> str | None:
+    return why_other_transformer(config, transformer)
+
+
 def _ip_adapter_config(checkpoint: ControlCheckpoint, _: ModelSources) -> Config:
     shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "an IP-Adapter")
     return ip_adapter_config(shapes, dict(checkpoint.config))
@@ -139,6 +154,15 @@ _KINDS: Mapping[ControlKind, _Kind] = {
         config=_t2i_adapter_config,
         difference=_other_features,
         text_width=None,
+    ),
+    "flux-controlnet": _Kind(
+        component="flux_controlnet",
+        library="diffusers",
+        config=_flux_config,
+        difference=_other_transformer,
+        text_width=None,
+        denoiser="transformer",
+        made_for="FLUX.1",
     ),
     "ip-adapter": _Kind(
         component="ip_adapter",

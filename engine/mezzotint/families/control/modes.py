@@ -1,4 +1,4 @@
-"""What union ControlNets tell apart (xinsir's Union and Union ProMax, Hugging Face model cards), by number."""
+"""What union ControlNets tell apart, by number: xinsir's Union and Union ProMax, and InstantX's Union (model cards)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -25,18 +25,21 @@ UNION_MODES: Mapping[str, int] = MappingProxyType(
         "repaint": 7,
     }
 )
+FLUX_MODES: Mapping[str, int] = MappingProxyType(
+    {"canny": 0, "tile": 1, "depth": 2, "blur": 3, "openpose": 4, "gray": 5, "low_quality": 6}
+)
 
 
-def mode_of(control: ControlRef, known: int) -> int:
+def mode_of(control: ControlRef, known: int, modes: Mapping[str, int] = UNION_MODES) -> int:
     """Number of what the image shows, for a network that knows so many; raises UsageError if it is not said."""
-    shows = control.type or (control.preprocess if control.preprocess in UNION_MODES else None)
-    names = ", ".join(name for name, mode in UNION_MODES.items() if mode < known)
+    shows = control.type or (control.preprocess if control.preprocess in modes else None)
+    names = ", ".join(name for name, mode in modes.items() if mode < known)
     if shows is None:
         raise UsageError(
             f"{control.model} is a union ControlNet, which must be told what {control.image} shows: add type=... with "
             f"one of {names}"
         )
-    mode = UNION_MODES[shows]
+    mode = modes.get(shows, known)
     if mode >= known:
         raise UsageError(f"{control.model} does not know type={shows}; it knows {names}")
     return mode

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-# controlnet, t2i-adapter: asked before each call of the denoiser; ip-adapter: asked once, and attended to.
-ControlKind: TypeAlias = Literal["controlnet", "t2i-adapter", "ip-adapter"]
+# ControlNets and T2I-Adapters are asked before each call of the denoiser; IP-Adapters once, and attended to.
+ControlKind: TypeAlias = Literal["controlnet", "t2i-adapter", "ip-adapter", "flux-controlnet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +12,8 @@ class ControlSettings:
     """One control image and its network."""
 
     component: str  # of the model
-    # Name in the conditioning of pixels (rows, 3 or 1, h, w) from 0 to 1, or of an IP-Adapter's keys and values.
+    # Name in the conditioning of pixels (rows, 3 or 1, h, w) from 0 to 1, of latents for transformers, or of an
+    # IP-Adapter's keys and values.
     tensor: str
     weight: float
     start: float  # part of the stage's steps, 0 to 1

@@ -228,12 +228,14 @@ class FlowFamily(ABC):
         self, model: LoadedModel, sample: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
         """The transformer's guided velocity for a sample `(n, c, h, w)`, of the same shape."""
+        from mezzotint.families.control.controlled_transformer import controlled
         from mezzotint.families.guidance import guided_output
 
         network = model.networks[self.denoiser_component]
 
         def asked(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
-            return self.ask(network, rows.to(model.dtype), timestep.to(rows.device).expand(rows.shape[0]), conditioning)
+            asked = controlled(model, network, conditioning)
+            return self.ask(asked, rows.to(model.dtype), timestep.to(rows.device).expand(rows.shape[0]), conditioning)
 
         passes = model.passes if model.passes in self.spec.halves else self.spec.halves[0]
         return guided_output(asked, sample, conditioning, passes, model.at_once, self.guide)

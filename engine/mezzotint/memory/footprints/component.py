@@ -61,13 +61,16 @@ def role_of(class_name: str) -> Role:
     """Return the role of a network class."""
     if class_name.startswith("Autoencoder"):
         return "vae"
-    if class_name.startswith(("ControlNet", "T2IAdapter")):
+    if "ControlNet" in class_name or class_name == "T2IAdapter":
         return "control"
     return "text" if is_text(class_name) else "denoiser"
 
 
 def _given(config: Any) -> float:  # noqa: ANN401  diffusers has no types
     """Numbers per latent pixel that a control network adds to a U-Net: of its layers, each level at half the sides."""
+    if config.get("joint_attention_dim") is not None:  # of a transformer, whose tokens are 2x2 latent pixels
+        blocks = config.num_layers + config.num_single_layers
+        return float(blocks * config.num_attention_heads * config.attention_head_dim / 4)
     if config.get("adapter_type") is not None:
         is_xl = config.adapter_type == "full_adapter_xl"  # which begins at half the sides, and shrinks once
         widths = [*config.channels, *config.channels[-1:]]  # at most

@@ -143,6 +143,22 @@ def _flux(network: Network, side: int, batch: int, tokens: int) -> object:
     )
 
 
+def _flux_control(network: Network, side: int, batch: int, tokens: int) -> object:
+    config, count = network.config, side * side // 4
+    return network(
+        hidden_states=_numbers(network, batch, count, config.in_channels),
+        controlnet_cond=_numbers(network, batch, count, config.in_channels),
+        controlnet_mode=None if config.num_mode is None else _integers(network, batch, 1) * 0,
+        encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
+        pooled_projections=_numbers(network, batch, config.pooled_projection_dim),
+        timestep=_numbers(network, batch),
+        img_ids=_numbers(network, count, 3),
+        txt_ids=_numbers(network, tokens, 3),
+        guidance=_numbers(network, batch) if config.guidance_embeds else None,
+        return_dict=False,
+    )
+
+
 def _sd3(network: Network, side: int, batch: int, tokens: int) -> object:
     config = network.config
     return network(
@@ -259,6 +275,7 @@ _IMAGES: Mapping[str, Call] = {
     "ControlNetModel": _control,
     "ControlNetUnionModel": _control,
     "T2IAdapter": _adapter,
+    "FluxControlNetModel": _flux_control,
     "PixArtTransformer2DModel": _pixart,
     "PixArtVariantTransformer2DModel": _pixart,
     "FluxTransformer2DModel": _flux,

@@ -1,6 +1,6 @@
 """The control images of a stage, as its networks take them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,8 @@ from mezzotint.stages.controls import StageControl
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.request_images import Size
 
+Encode = Callable[[Image.Image, torch.Generator], torch.Tensor]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlInputs:
@@ -24,12 +26,26 @@ class ControlInputs:
     images: Mapping[str, torch.Tensor]  # by tensor name: `(n, 3 or 1, h, w)` with pixels from 0 to 1
 
     @classmethod
-    def of(cls, controls: Sequence[StageControl], inputs: Sequence[InputImages], size: Size) -> "ControlInputs":
-        """Those of a stage of this size, in pixels."""
+    def of(
+        cls,
+        controls: Sequence[StageControl],
+        inputs: Sequence[InputImages],
+        size: Size,
+        encode: Encode,
+        generators: Sequence[torch.Generator],
+    ) -> "ControlInputs":
+        """Those of a stage of this size, in pixels; `encode(image, generator)` makes latents for transformers."""
         return cls(
             settings=tuple(control.settings for control in controls),
             images={
-                control.settings.tensor: torch.cat([_pixels(control, each, size) for each in inputs])
+                control.settings.tensor: torch.cat(
+                    [
+                        encode(_prepared(control, each, size), generator)
+                        if control.settings.kind == "flux-controlnet"
+                        else _pixels(control, each, size)
+                        for each, generator in zip(inputs, generators, strict=True)
+                    ]
+                )
                 for control in controls
                 if control.settings.is_asked_each_step
             },
@@ -43,12 +59,17 @@ class ControlInputs:
 
 
 def _pixels(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
-    """The image `(1, 3 or 1, h, w)`, fitted like an init image, then preprocessed."""
+    """The image `(1, 3 or 1, h, w)` with pixels from 0 to 1."""
+    prepared = _prepared(control, inputs, size)
+    pixels = np.asarray(prepared if control.channels > 1 else prepared.convert("L"), dtype=np.float32) / 255.0
+    return torch.from_numpy(pixels).view(*size[::-1], control.channels).permute(2, 0, 1)[None].contiguous()
+
+
+def _prepared(control: StageControl, inputs: InputImages, size: Size) -> Image.Image:
+    """The image "RGB", fitted like an init image, then preprocessed."""
     image = inputs.controls[control.index]
     if inputs.canvas is not None:
         fitted = inputs.canvas.view_of(image, size)
     else:
         fitted = fit(image, *size, Image.Resampling.LANCZOS)
-    prepared = preprocessed(fitted, control.preprocess)
-    pixels = np.asarray(prepared if control.channels > 1 else prepared.convert("L"), dtype=np.float32) / 255.0
-    return torch.from_numpy(pixels).view(*size[::-1], control.channels).permute(2, 0, 1)[None].contiguous()
+    return preprocessed(fitted, control.preprocess)

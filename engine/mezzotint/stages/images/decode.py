@@ -45,16 +45,23 @@ def _check(made: torch.Tensor, what: str) -> None:
 
 
 def to_latents(
-    model: LoadedModel, image: Image.Image, generator: torch.Generator | None, hidden: Image.Image | None = None
+    model: LoadedModel,
+    image: Image.Image,
+    generator: torch.Generator | None,
+    hidden: Image.Image | None = None,
+    *,
+    is_control: bool = False,
 ) -> torch.Tensor:
     """Encode an image of fitting size to latents `(1, c, h, w)`; the mode of the distribution without a generator.
 
-    Pixels where `hidden`, a mask "L", is white become grey. Raises ImageOverflowed for NaN.
+    Pixels where `hidden`, a mask "L", is white become grey. Strides are those that diffusers gives init images or, if
+    `is_control`, control images, as results depend on them in the last bits. Raises ImageOverflowed for NaN.
     """
     array = numpy.array(image.convert("RGB")).astype(numpy.float32)
     array /= 255.0
     pixels = torch.from_numpy(array[None].transpose(0, 3, 1, 2))  # channels-last strides, as in diffusers
     pixels.mul_(2.0).sub_(1.0)
+    pixels = pixels.contiguous() if is_control else pixels
     if hidden is not None:
         pixels = pixels * (torch.from_numpy(numpy.array(hidden))[None, None] < 128)
     state = None if generator is None else generator.get_state()

@@ -5,7 +5,7 @@ import typing
 import pytest
 
 from mezzotint.errors import UsageError
-from mezzotint.families.control.modes import UNION_MODES, mode_of
+from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
 from mezzotint.protocol import ControlRef, ControlType
 
 
@@ -14,7 +14,7 @@ def ref(**settings):
 
 
 def test_every_type_has_a_number():
-    assert set(UNION_MODES) == set(typing.get_args(ControlType))
+    assert {*UNION_MODES, *FLUX_MODES} == set(typing.get_args(ControlType))
     assert sorted(set(UNION_MODES.values())) == list(range(8))
 
 

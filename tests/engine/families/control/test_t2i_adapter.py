@@ -1,6 +1,7 @@
 """T2I-Adapters: the configurations of published ones, by the sizes of their tensors, and which U-Nets they fit."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -44,7 +45,7 @@ def test_published_ones(kind, colours):
 @pytest.mark.parametrize("kind", ["full_adapter", "full_adapter_xl"])
 def test_what_is_given_to_the_denoiser_is_counted(kind):
     made = T2IAdapter(channels=[32, 64], num_res_blocks=1, downscale_factor=4, adapter_type=kind).eval()
-    given = known_call("T2IAdapter", made, 16, 1, 7)
+    given: Any = known_call("T2IAdapter", made, 16, 1, 7)
     part = component_footprint(made, name="t2i_adapter", class_name="T2IAdapter", tokens=7)
     assert part.role == "control"
     assert part.given >= sum(each.numel() for each in given) / 16**2

@@ -1,0 +1,90 @@
+"""ControlNets of FLUX.1: bit for bit what diffusers' pipeline makes."""
+
+import copy
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from flow_parity import PROMPT, SIDE, generator, ours, pipeline, request_of, same
+from PIL import Image
+from tiny_control import weights_of
+from tiny_flux1 import write_tiny_flux, write_tiny_flux_control
+
+from mezzotint.catalog.catalog import Catalog
+from mezzotint.engine import Engine
+from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.protocol import ControlRef
+
+STEPS, GUIDANCE, AMPLE = 4, 3.5, 512 * 2**20
+SPARE = 2**20
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_tiny_flux(tmp_path_factory.mktemp("dev") / "FLUX.1-dev")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    place = tmp_path_factory.mktemp("shown")
+    for index, shade in enumerate((Image.linear_gradient("L"), Image.radial_gradient("L"))):
+        shade.resize((SIDE, SIDE)).convert("RGB").save(place / f"{index}.png")
+    return place
+
+
+def theirs(folder, nets, images, **asked):
+    import diffusers
+
+    loaded = [copy.deepcopy(diffusers.FluxControlNetModel.from_pretrained(net)) for net in nets]
+    made = pipeline("FluxControlNetPipeline", folder, controlnet=loaded if len(loaded) > 1 else loaded[0])
+    words = {"prompt": PROMPT, "height": SIDE, "width": SIDE, "num_inference_steps": STEPS}
+    shown = [Image.open(image) for image in images]
+    usual = {"guidance_scale": GUIDANCE, "generator": generator()}
+    return made(**words, **usual, control_image=shown if len(shown) > 1 else shown[0], **asked).images[0]
+
+
+def test_one_from_a_folder_and_a_file(folder, shown, tmp_path):
+    net = write_tiny_flux_control(tmp_path / "net", num_single_layers=0)  # as Union Pro 2.0
+    expected = theirs(folder, [net], [shown / "0.png"], controlnet_conditioning_scale=0.7, control_guidance_end=0.75)
+    control = ControlRef(image=f"{shown}/0.png", model=str(net), weight=0.7, end=0.75)
+    mine = ours(folder, tmp_path, steps=STEPS, guidance_scale=GUIDANCE, controls=(control,))
+    same(expected, mine)
+    assert not np.array_equal(mine, ours(folder, tmp_path, steps=STEPS, guidance_scale=GUIDANCE))
+    with pytest.raises(UsageError, match="--step-cache and --control cannot be used together"):
+        ours(folder, tmp_path, step_cache=0.1, controls=(control,))
+    kontext = write_tiny_flux(tmp_path / "FLUX.1-Kontext-dev", variant="kontext")
+    with pytest.raises(ModelRefused, match="edits reference images"):
+        ours(kontext, tmp_path, controls=(control,))
+
+
+def test_a_union_and_another_one(folder, shown, tmp_path):
+    union, plain = (
+        write_tiny_flux_control(tmp_path / "union", num_mode=4),
+        write_tiny_flux_control(tmp_path / "plain", seed=2, num_mode=4),
+    )
+    scales, images = [0.6, 1.2], [shown / "0.png", shown / "1.png"]
+    settings = {"steps": STEPS, "guidance_scale": GUIDANCE}
+    depth = ControlRef(image=str(images[0]), model=str(weights_of(union)), type="depth", weight=0.6)
+    tile = ControlRef(image=str(images[1]), model=str(plain), type="tile", weight=1.2)
+    expected = theirs(folder, [union, plain], images, control_mode=[2, 1], controlnet_conditioning_scale=scales)
+    same(expected, ours(folder, tmp_path, **settings, controls=(depth, tile)))
+    with pytest.raises(UsageError, match="does not know type=openpose; it knows canny, tile, depth, blur"):
+        ours(folder, tmp_path, controls=(ControlRef(image=str(images[1]), model=str(plain), type="openpose"),))
+
+
+@pytest.mark.slow
+def test_streamed_under_a_limit(folder, shown, tmp_path):
+    net = write_tiny_flux_control(tmp_path / "net", num_layers=2, num_mode=2)
+    control = ControlRef(image=f"{shown}/0.png", model=str(net), type="canny")
+    fields = {"steps": 2, "quantization": "none", "text_quantization": "none", "vae_tile": 64}
+    request = request_of(folder, tmp_path, side=128, **fields, controls=(control,))
+    run = partial(Engine(Catalog.standard()).generate, on_event=lambda _: None, cancelled=lambda: False)
+    ample = run(replace(request, vram_limit_bytes=AMPLE))
+    tight = run(replace(request, vram_limit_bytes=ample.plan.smallest_vram_bytes + SPARE))
+    assert tight.images[0].sha256 == ample.images[0].sha256
+    for result, limit in ((ample, AMPLE), (tight, ample.plan.smallest_vram_bytes)):
+        part = next(part for part in result.plan.components if part.name == "flux_controlnet")
+        assert "stage 1" in part.phases
+        (stage,) = (phase for phase in result.memory.phases if phase.name == "stage 1")
+        assert 0 < stage.measured_bytes <= stage.predicted_bytes <= limit
