@@ -48,6 +48,8 @@ class ControlRef:
     sha256: str | None = None  # of the ControlNet's file; if given, a changed file is refused
     image_sha256: str | None = None  # of the image; if given, a changed file is refused
     encoder: str | None = None  # the image encoder of an IP-Adapter; None: one near it
+    mask: str | None = None  # an image, white where an image prompt applies; None: everywhere
+    mask_sha256: str | None = None  # of the mask; if given, a changed file is refused
 
 
 _VALUES: Mapping[str, Value] = {
@@ -59,6 +61,7 @@ _VALUES: Mapping[str, Value] = {
     "type": one_of(ControlType),
     "preprocess": one_of(Preprocess),
     "encoder": Path(),
+    "mask": Path(),
 }
 _KEYS = tuple(name for name in _VALUES if name != "image")
 

@@ -103,6 +103,7 @@ class ControlUsed:
     type: ControlType | None
     preprocess: Preprocess
     encoder: FileUsed | None = None  # the first file of an IP-Adapter's image encoder
+    mask: FileUsed | None = None  # where its image prompt applies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, request_of, same
-from PIL import Image
+from PIL import Image, ImageChops
 from tiny_ip_adapter import write_tiny_ip_adapter
 from tiny_sd15 import write_tiny_sd15
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.errors import ModelRefused, UsageError
+from mezzotint.errors import ImageRefused, ModelRefused, UsageError
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import ControlRef, ImageInput, Output
 from mezzotint.values.regions import RegionRef
@@ -67,6 +67,12 @@ class Family:
         pipe.set_ip_adapter_scale([control.weight for control in controls])
         pipe.set_progress_bar_config(disable=True)
         images = [Image.open(control.image) for control in controls]
+        masks = [Image.open(control.mask) for control in controls if control.mask]
+        if masks:
+            from diffusers.image_processor import IPAdapterMaskProcessor
+
+            seen = IPAdapterMaskProcessor().preprocess(masks, height=SIDE, width=SIDE)
+            fields["cross_attention_kwargs"] = {"ip_adapter_masks": [mask[None] for mask in seen]}
         usual = {"num_inference_steps": STEPS, "guidance_scale": GUIDANCE, "generator": generator()}
         words = {"prompt": PROMPT, "negative_prompt": NEGATIVE, "height": SIDE, "width": SIDE}
         return pipe(**words, **usual | fields, ip_adapter_image=images).images[0]
@@ -90,8 +96,13 @@ def test_of_sd15_with_hidden_states(sd15, tmp_path):
     same(sd15.theirs(sd15.ref(plus=True)), sd15.ours(tmp_path, sd15.ref(plus=True)))
 
 
-def test_two_without_guidance(sdxl, tmp_path):
-    controls = sdxl.ref(weight=0.6), sdxl.ref(image=1, plus=True, weight=1.3)
+def test_two_with_masks_without_guidance(sdxl, tmp_path):
+    left, right = tmp_path / "left.png", tmp_path / "right.png"
+    mask = Image.new("L", (SIDE, SIDE))
+    mask.paste(255, (0, 0, SIDE // 2 + 7, SIDE))
+    mask.save(left)
+    ImageChops.invert(mask).save(right)
+    controls = sdxl.ref(weight=0.6, mask=str(left)), sdxl.ref(image=1, plus=True, weight=1.3, mask=str(right))
     mine = sdxl.ours(tmp_path, *controls, guidance_scale=1.0)
     same(sdxl.theirs(*controls, guidance_scale=1.0), mine)
 
@@ -117,6 +128,9 @@ def test_what_cannot_be_is_refused(sdxl, tmp_path):
         sdxl.ours(tmp_path, sdxl.ref(), compile=True)
     with pytest.raises(ModelRefused, match="no config.json"):
         sdxl.ours(tmp_path, sdxl.ref(encoder=str(tmp_path)))
+    with pytest.raises(ImageRefused, match="the mask of an image prompt has changed"):
+        image = f"{sdxl.folder}/0.png"
+        sdxl.ours(tmp_path, sdxl.ref(mask=image, mask_sha256="0" * 64))
 
 
 def test_where_a_region_has_all_of_the_image_it_is_seen_as_with_the_region_s_prompt(sd15, tmp_path):

@@ -1,5 +1,6 @@
 """Control images on the command line and in job files."""
 
+import dataclasses
 import typing
 from dataclasses import replace
 
@@ -34,6 +35,8 @@ def controls(draw):
         end=end,
         type=draw(st.sampled_from((None, *typing.get_args(ControlType)))),
         preprocess=draw(st.sampled_from(typing.get_args(Preprocess))),
+        encoder=draw(st.none() | NAMES),
+        mask=draw(st.none() | NAMES),
     )
 
 
@@ -41,8 +44,8 @@ def controls(draw):
 def test_what_is_written_is_read(control):
     assert VALUE.parse(VALUE.to_setting(control)) == VALUE.read(VALUE.to_setting(control)) == control
     assert VALUE.to_arguments(control) == [VALUE.to_setting(control)]
-    table = {name: getattr(control, name) for name in ("image", "model", "weight", "start", "end", "preprocess")}
-    assert VALUE.read(table if control.type is None else {**table, "type": control.type}) == control
+    table = {name: value for name, value in dataclasses.asdict(control).items() if value is not None}
+    assert VALUE.read(table) == control
 
 
 @given(st.lists(controls(), max_size=3).map(tuple))

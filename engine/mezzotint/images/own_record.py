@@ -73,7 +73,11 @@ def _harmless(request: GenerateRequest) -> GenerateRequest:
 def remote_path(request: GenerateRequest) -> str | None:
     """The first path of a request that lies on another computer, if any."""
     paths = [one.path for one in request.images] + list(request.embeddings)
-    paths += [path for control in request.controls for path in (control.image, control.model, control.encoder or "")]
+    paths += [
+        path
+        for control in request.controls
+        for path in (control.image, control.model, control.encoder or "", control.mask or "")
+    ]
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]

@@ -111,8 +111,18 @@ def _same_lora(asked: LoraRef, made: LoraRef) -> bool:
 
 
 def _same_control(asked: ControlRef, made: ControlRef) -> bool:
-    settings = {replace(one, image="", model="", sha256=None, image_sha256=None) for one in (asked, made)}
-    return len(settings) == 1 and _same_file(asked.image, made.image) and _same_file(asked.model, made.model)
+    paths = [tuple(_real(path) for path in (one.image, one.model, one.mask)) for one in (asked, made)]
+    return paths[0] == paths[1] and len({_settings_of(one) for one in (asked, made)}) == 1
+
+
+def _settings_of(control: ControlRef) -> ControlRef:
+    """What remains without files and their hashes."""
+    bare = replace(control, image="", model="", encoder=None, mask=None)
+    return replace(bare, sha256=None, image_sha256=None, mask_sha256=None)
+
+
+def _real(path: str | None) -> Path | None:
+    return None if path is None else Path(path).resolve()
 
 
 def _same_image(asked: ImageInput, made: ImageInput) -> bool:

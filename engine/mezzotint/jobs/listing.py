@@ -111,7 +111,9 @@ def request_images(database: Database) -> frozenset[str]:
         "SELECT json_extract(image.value, '$.path') FROM requests, json_each(requests.request, '$.images') AS image "
         "UNION SELECT json_extract(image.value, '$.path') FROM tasks, json_each(tasks.changes, '$.images') AS image "
         "UNION SELECT json_extract(c.value, '$.image') FROM requests, json_each(requests.request, '$.controls') AS c "
-        "UNION SELECT json_extract(c.value, '$.image') FROM tasks, json_each(tasks.changes, '$.controls') AS c"
+        "UNION SELECT json_extract(c.value, '$.image') FROM tasks, json_each(tasks.changes, '$.controls') AS c "
+        "UNION SELECT json_extract(c.value, '$.mask') FROM requests, json_each(requests.request, '$.controls') AS c "
+        "UNION SELECT json_extract(c.value, '$.mask') FROM tasks, json_each(tasks.changes, '$.controls') AS c"
     )
     return frozenset(path for (path,) in found if path)
 

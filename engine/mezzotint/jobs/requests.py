@@ -83,6 +83,7 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
                 image=_absolute(control.image),
                 model=_absolute(control.model),
                 encoder=None if control.encoder is None else _absolute(control.encoder),
+                mask=None if control.mask is None else _absolute(control.mask),
             )
             for control in request.controls
         ),

@@ -65,6 +65,11 @@ class ControlFitting:
                 self._refusals.setdefault(index, reason)
                 left_out[control.model] = f"{plain(control.model, 200)} is left out for {plain(model, 100)}: {reason}"
                 continue
+            if control.mask is not None and checkpoint.kind != "ip-adapter":
+                raise UsageError(
+                    f"{plain(control.model, 200)} is no IP-Adapter, and only those take a mask: leave mask= out, or "
+                    "make the control image black where it should not matter"
+                )
             sources, component = with_control(sources, checkpoint)
             self._used.add(index)
             made = _stage_control(index, control, checkpoint, component)
@@ -120,18 +125,23 @@ def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoin
         end=control.end,
         mode=mode,
         kind=checkpoint.kind,
+        mask=None if control.mask is None else f"{_TENSOR.format(index)}_mask",
     )
     return StageControl(index=index, settings=settings, preprocess=control.preprocess)
 
 
 def controls_used(
-    controls: Sequence[ControlRef], images: Sequence[FileUsed], cancelled: IsCancelled
+    controls: Sequence[ControlRef],
+    images: Sequence[FileUsed],
+    masks: Sequence[FileUsed | None],
+    cancelled: IsCancelled,
 ) -> tuple[ControlUsed, ...]:
     """What was used of each; raises ModelRefused if a ControlNet is another than it was."""
-    return tuple(_used(control, image, cancelled) for control, image in zip(controls, images, strict=True))
+    each = zip(controls, images, masks, strict=True)
+    return tuple(_used(control, image, mask, cancelled) for control, image, mask in each)
 
 
-def _used(control: ControlRef, image: FileUsed, cancelled: IsCancelled) -> ControlUsed:
+def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled: IsCancelled) -> ControlUsed:
     files = control_files(Path(control.model), control.encoder)
     shards = len(files) if is_folder(Path(control.model)) else 1
     used, *encoder = (
@@ -146,6 +156,7 @@ def _used(control: ControlRef, image: FileUsed, cancelled: IsCancelled) -> Contr
     return ControlUsed(
         file=used,
         encoder=encoder[0] if encoder else None,
+        mask=mask,
         image=image,
         weight=control.weight,
         start=control.start,

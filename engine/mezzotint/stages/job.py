@@ -244,7 +244,7 @@ class Job:
             threads=torch.get_num_threads(),
             versions=machine.versions(),
             images_used=(*inputs.used, *embeddings),
-            controls=controls_used(request.controls, inputs.controls_used, self._cancelled),
+            controls=controls_used(request.controls, inputs.controls_used, inputs.control_masks_used, self._cancelled),
         )
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:

@@ -216,7 +216,9 @@ SAID = {
     "images": st.sampled_from([(), (ImageInput(path="/a.png"),), (ImageInput(path="/b.png", role="mask"),)]),
     "embeddings": st.sampled_from([(), ("/e",)]),
     "loras": st.sampled_from([(), (LoraRef(path="/l"),), (LoraRef(path="/l", weight=0.5),)]),
-    "controls": st.sampled_from([(), (CONTROL,), (dataclasses.replace(CONTROL, weight=0.5),)]),
+    "controls": st.sampled_from(
+        [(), (CONTROL,), (dataclasses.replace(CONTROL, weight=0.5),), (dataclasses.replace(CONTROL, mask="/m"),)]
+    ),
     "dtype": st.sampled_from(["auto", "float16"]),
     "quantization": st.sampled_from(["auto", "int8"]),
     "text_quantization": st.sampled_from(["auto", "int8"]),
@@ -259,7 +261,9 @@ def filled(request):
     return dataclasses.replace(
         request,
         cascade=dataclasses.replace(request.cascade, stages=stages),
-        controls=tuple(dataclasses.replace(one, sha256="0", image_sha256="1") for one in request.controls),
+        controls=tuple(
+            dataclasses.replace(one, sha256="0", image_sha256="1", encoder="clip") for one in request.controls
+        ),
         strength=request.strength if request.strength is not None else 0.9,
         dtype="float32" if request.dtype == "auto" else request.dtype,
         quantization="none" if request.quantization == "auto" else request.quantization,

@@ -1,7 +1,7 @@
 """The control images of the Create page."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from PySide6.QtCore import QCoreApplication
 
@@ -24,10 +24,12 @@ class ControlChoice:
     on: bool = True
     sha256: str | None = None  # of the ControlNet, if from an image's metadata
     image_sha256: str | None = None
-    encoder: str | None = None  # of an IP-Adapter, if from an image's metadata
+    encoder: str | None = None  # of an IP-Adapter, if from an image's metadata, as what follows
+    mask: str | None = None
+    mask_sha256: str | None = None
 
 
-_SHARED = ("image", "model", "weight", "start", "end", "type", "preprocess", "sha256", "image_sha256", "encoder")
+_SHARED = tuple(one.name for one in fields(ControlRef))
 
 
 def controls_in_use(controls: Iterable[ControlChoice]) -> tuple[ControlRef, ...]:

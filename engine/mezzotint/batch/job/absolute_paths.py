@@ -24,6 +24,7 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
                 image=absolute(control.image, base),
                 model=absolute(control.model, base),
                 encoder=None if control.encoder is None else absolute(control.encoder, base),
+                mask=None if control.mask is None else absolute(control.mask, base),
             )
             for control in request.controls
         ),

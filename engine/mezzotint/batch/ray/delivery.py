@@ -92,16 +92,25 @@ def _with_local_images(asked: GenerateRequest, there: GenerateRequest) -> Genera
     return replace(
         there,
         images=tuple(replace(one, path=str(Path(mine.path).resolve())) for mine, one in images),
-        controls=tuple(replace(one, image=str(Path(mine.image).resolve())) for mine, one in controls),
+        controls=tuple(
+            replace(
+                one,
+                image=str(Path(mine.image).resolve()),
+                mask=None if mine.mask is None else str(Path(mine.mask).resolve()),
+            )
+            for mine, one in controls
+        ),
     )
 
 
 def _with_local_controls(asked: GenerateRequest, stages: tuple[ResolvedStage, ...]) -> tuple[ResolvedStage, ...]:
     """Replace the node's paths of control images by the local ones, by their hashes."""
     paths = {one.image_sha256: one.image for one in asked.controls}
+    masks = {one.mask_sha256: one.mask for one in asked.controls if one.mask is not None}
 
     def mine(used: ControlUsed) -> ControlUsed:
-        return replace(used, image=replace(used.image, path=paths.get(used.image.sha256, used.image.path)))
+        mask = used.mask and replace(used.mask, path=masks.get(used.mask.sha256, used.mask.path))
+        return replace(used, image=replace(used.image, path=paths.get(used.image.sha256, used.image.path)), mask=mask)
 
     return tuple(replace(stage, controls=tuple(map(mine, stage.controls))) for stage in stages)
 

@@ -97,7 +97,12 @@ def _here(request: GenerateRequest, folder: Path, number: int) -> GenerateReques
     """Adapt a request to this node, with PNG output: it is lossless, and the run writes the requested format."""
     images = tuple(replace(image, path=str(_image_path(folder, str(image.sha256)))) for image in request.images)
     controls = tuple(
-        replace(control, image=str(_image_path(folder, str(control.image_sha256)))) for control in request.controls
+        replace(
+            control,
+            image=str(_image_path(folder, str(control.image_sha256))),
+            mask=None if control.mask is None else str(_image_path(folder, str(control.mask_sha256))),
+        )
+        for control in request.controls
     )
     output = Output(path=as_template(folder / f"{number}.png"))
     return replace(request, images=images, controls=controls, output=output)

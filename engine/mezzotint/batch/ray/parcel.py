@@ -66,7 +66,12 @@ def packed(request: GenerateRequest, max_bytes: int = MOST_SENT) -> Parcel:
     for control in request.controls:
         digest, data = _read(control.image, control.image_sha256, max_bytes)
         files[digest] = data
-        controls.append(replace(control, image=digest, image_sha256=digest))
+        sent_control = replace(control, image=digest, image_sha256=digest)
+        if control.mask is not None:
+            digest, data = _read(control.mask, control.mask_sha256, max_bytes)
+            files[digest] = data
+            sent_control = replace(sent_control, mask=digest, mask_sha256=digest)
+        controls.append(sent_control)
     sent = replace(request, images=tuple(images), controls=tuple(controls), output=Output(), previews=False)
     parcel = Parcel(requests=(sent,), images=files)
     if parcel.bytes() > max_bytes:

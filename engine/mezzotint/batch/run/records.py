@@ -100,6 +100,7 @@ def change_of_input(request: GenerateRequest) -> str | None:
     """Describe an input image that has changed since the task was planned; None if none has."""
     images = [(image.path, image.sha256) for image in request.images]
     images += [(control.image, control.image_sha256) for control in request.controls]
+    images += [(control.mask, control.mask_sha256) for control in request.controls if control.mask is not None]
     for path, known in images:
         if known is None:
             continue

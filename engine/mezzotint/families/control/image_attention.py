@@ -3,7 +3,8 @@
 Hooks on the layers' queries and outputs leave the attention itself as it is, whichever kernels run it.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -37,8 +38,14 @@ def attending_images(network: Network, conditioning: Conditioning) -> Iterator[N
 class _Layer:
     """A cross-attention layer while it attends to images."""
 
-    def __init__(self, attention: Any, images: Sequence[tuple[ControlSettings, Tensor]]) -> None:  # noqa: ANN401
-        self._attention, self._images = attention, images
+    def __init__(
+        self,
+        attention: Any,  # noqa: ANN401  diffusers has no types
+        images: Sequence[tuple[ControlSettings, Tensor]],
+        tensors: Mapping[str, Tensor],
+    ) -> None:
+        """`images`: their keys and values in this layer; `tensors`: of the conditioning."""
+        self._attention, self._images, self._tensors = attention, images, tensors
         self._queries: Tensor | None = None
         self.called = False
 
@@ -59,7 +66,8 @@ class _Layer:
         for settings, both in self._images:
             keys, values = map(self._heads, both.chunk(2, dim=-1))
             seen = attention_sdpa(query, keys, values).transpose(1, 2).flatten(2).to(query.dtype)
-            out = out + settings.weight * seen
+            mask = None if settings.mask is None else self._tensors[settings.mask]
+            out = out + settings.weight * (seen if mask is None else seen * seen_part(mask, seen.shape[1]))
         return (out, *inputs[1:])
 
     def _heads(self, tokens: Tensor) -> Tensor:
@@ -74,4 +82,14 @@ def _layers(network: Network, prompts: Sequence[ControlSettings], conditioning: 
     sizes = [2 * layer.inner_dim for layer in found]
     parts = [torch.split(conditioning.tensors[prompt.tensor], sizes, dim=-1) for prompt in prompts]
     for layer, *both in zip(found, *parts, strict=True):
-        yield _Layer(layer, list(zip(prompts, both, strict=True)))
+        yield _Layer(layer, list(zip(prompts, both, strict=True)), conditioning.tensors)
+
+
+def seen_part(mask: Tensor, tokens: int) -> Tensor:
+    """A mask `(n, 1, h, w)` at the size of a level with so many tokens `(n, tokens, 1)`, as diffusers resizes it."""
+    ratio = mask.shape[-1] / mask.shape[-2]
+    height = int(math.sqrt(tokens / ratio))
+    height += tokens % height != 0
+    width = tokens // height
+    small = torch.nn.functional.interpolate(mask, size=(height, width), mode="bicubic").flatten(1)
+    return torch.nn.functional.pad(small, (0, tokens - small.shape[1]))[..., None]

@@ -20,6 +20,7 @@ class ControlSettings:
     end: float
     mode: int | None = None  # of a union ControlNet; None for others
     kind: ControlKind = "controlnet"
+    mask: str | None = None  # name in the conditioning of where an image prompt applies, (rows, 1, h, w), 0 or 1
 
     @property
     def is_asked_each_step(self) -> bool:

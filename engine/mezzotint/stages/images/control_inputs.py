@@ -35,6 +35,11 @@ class ControlInputs:
         generators: Sequence[torch.Generator],
     ) -> "ControlInputs":
         """Those of a stage of this size, in pixels; `encode(image, generator)` makes latents for transformers."""
+        masks = {
+            control.settings.mask: torch.cat([_mask(control, each, size) for each in inputs])
+            for control in controls
+            if control.settings.mask is not None
+        }
         return cls(
             settings=tuple(control.settings for control in controls),
             images={
@@ -48,7 +53,8 @@ class ControlInputs:
                 )
                 for control in controls
                 if control.settings.is_asked_each_step
-            },
+            }
+            | masks,
         )
 
     def add_to(self, conditioning: Conditioning, device: torch.device, dtype: torch.dtype) -> Conditioning:
@@ -65,11 +71,22 @@ def _pixels(control: StageControl, inputs: InputImages, size: Size) -> torch.Ten
     return torch.from_numpy(pixels).view(*size[::-1], control.channels).permute(2, 0, 1)[None].contiguous()
 
 
+def _mask(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
+    """Where an image prompt applies `(1, 1, h, w)`: 1 where the mask, fitted like an init image, is rather white."""
+    mask = inputs.control_masks[control.index]
+    if mask is None:
+        return torch.ones(1, 1, *size[::-1])
+    fitted = _fitted(mask.convert("RGB"), inputs, size).convert("L")
+    return torch.from_numpy(np.asarray(fitted, dtype=np.float32) / 255.0 >= 0.5).float()[None, None]
+
+
 def _prepared(control: StageControl, inputs: InputImages, size: Size) -> Image.Image:
     """The image "RGB", fitted like an init image, then preprocessed."""
-    image = inputs.controls[control.index]
+    return preprocessed(_fitted(inputs.controls[control.index], inputs, size), control.preprocess)
+
+
+def _fitted(image: Image.Image, inputs: InputImages, size: Size) -> Image.Image:
+    """An image "RGB" at the size of a stage, or what the stage sees of it when inpainting."""
     if inputs.canvas is not None:
-        fitted = inputs.canvas.view_of(image, size)
-    else:
-        fitted = fit(image, *size, Image.Resampling.LANCZOS)
-    return preprocessed(fitted, control.preprocess)
+        return inputs.canvas.view_of(image, size)
+    return fit(image, *size, Image.Resampling.LANCZOS)

@@ -21,6 +21,7 @@ _WHAT = {
     "reference": ("the reference image", "--reference"),
 }
 _CONTROL = ("the control image", "--control")
+_CONTROL_MASK = ("the mask of an image prompt", "--control")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class InputImages:
     used: tuple[FileUsed, ...] = ()  # in the order of the request
     controls: tuple[Image.Image, ...] = ()  # "RGB", control images at their files' sizes
     controls_used: tuple[FileUsed, ...] = ()  # their files
+    control_masks: tuple[Image.Image | None, ...] = ()  # "L", at their files' sizes
+    control_masks_used: tuple[FileUsed | None, ...] = ()
 
     def size(self, last: StageSetup) -> Size:
         """Size of the images that a last stage produces."""
@@ -40,7 +43,7 @@ class InputImages:
 
     def without_pixels(self) -> "InputImages":
         """What a result says of the images, once their pixels are no longer needed."""
-        return replace(self, init=None, canvas=None, controls=())
+        return replace(self, init=None, canvas=None, controls=(), control_masks=())
 
     def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the output of the last stage with the preserved parts."""
@@ -67,6 +70,11 @@ def read_inputs(
         used=tuple(_unchanged(image.path, image.sha256, *_WHAT[image.role], cancelled) for image in images),
         controls_used=tuple(_unchanged(one.image, one.image_sha256, *_CONTROL, cancelled) for one in controls),
         controls=tuple(read_image(Path(control.image)) for control in controls),
+        control_masks_used=tuple(
+            None if one.mask is None else _unchanged(one.mask, one.mask_sha256, *_CONTROL_MASK, cancelled)
+            for one in controls
+        ),
+        control_masks=tuple(None if one.mask is None else read_image(Path(one.mask)).convert("L") for one in controls),
     )
     if asked.init is None:
         return found

@@ -194,6 +194,8 @@ def _resolved_controls(controls: tuple[ControlRef, ...], used: tuple[ControlUsed
             model=str(Path(control.model).resolve()),
             sha256=files.file.sha256,
             image_sha256=files.image.sha256,
+            mask=None if control.mask is None else str(Path(control.mask).resolve()),
+            mask_sha256=None if files.mask is None else files.mask.sha256,
             encoder=None if files.encoder is None else str(Path(files.encoder.path).resolve()),
         )
         for control, files in zip(controls, used, strict=True)

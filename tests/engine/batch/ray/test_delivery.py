@@ -39,7 +39,9 @@ def test_it_is_the_file_that_an_engine_here_would_have_written(tmp_path, suffix)
     digest = (
         packed(replace(task(1, tmp_path).request, images=(ImageInput(path=str(photo)),))).requests[0].images[0].sha256
     )
-    control = ControlRef(image=str(photo), model="net.safetensors", image_sha256=digest)
+    control = ControlRef(
+        image=str(photo), model="net.safetensors", image_sha256=digest, mask=str(photo), mask_sha256=digest
+    )
     image = ImageInput(path=str(photo), sha256=digest)
     request = replace(task(1, tmp_path).request, images=(image,), controls=(control,))
     here = StandIn().write(written_to(request, tmp_path / "here" / f"a{suffix}"))

@@ -78,8 +78,13 @@ def test_a_link_to_nowhere_takes_a_name(tmp_path):
 def test_control_images_are_compared_by_content_and_networks_by_name(tmp_path):
     control = ControlRef(image="/there/a.png", model="/there/canny.safetensors", image_sha256="1" * 64)
     one = task(3, tmp_path)
-    StandIn().write(replace(one.request, controls=(replace(control, sha256="2" * 64),)))
+    StandIn().write(replace(one.request, controls=(replace(control, sha256="2" * 64, encoder="/there/clip"),)))
     here = replace(control, image="/here/b.png", model="/here/canny.safetensors")
-    for asked, is_it in ((here, True), (replace(here, weight=0.5), False), (replace(here, image_sha256="3"), False)):
+    for asked, is_it in (
+        (here, True),
+        (replace(here, weight=0.5), False),
+        (replace(here, mask="m"), False),
+        (replace(here, image_sha256="3"), False),
+    ):
         found = found_image(replace(one, request=replace(one.request, controls=(asked,))), tmp_path, nobodys)
         assert (found is not None) is is_it

@@ -21,7 +21,9 @@ def changed(photo):
     images = (ImageInput(path=str(photo)), ImageInput(path=str(photo), sha256=digest))
     controls = (ControlRef(image=str(photo), model="m", image_sha256=digest),)
     found = change_of_input(GenerateRequest(prompt="a", images=images))
-    assert change_of_input(GenerateRequest(prompt="a", controls=controls)) == found
+    masks = (ControlRef(image="unread.png", model="m", mask=str(photo), mask_sha256=digest),)
+    for given in (controls, masks):
+        assert change_of_input(GenerateRequest(prompt="a", controls=given)) == found
     return found
 
 
