@@ -143,4 +143,7 @@ def test_where_a_region_has_all_of_the_image_it_is_seen_as_with_the_region_s_pro
 def test_each_tile_of_a_large_image_sees_all_of_it(sd15, tmp_path):
     Image.radial_gradient("L").resize((SIDE, SIDE)).convert("RGB").save(tmp_path / "init.png")
     init = {"images": (ImageInput(path=str(tmp_path / "init.png")),), "strength": 0.5, "denoise_tile": 128, "side": 160}
-    assert not np.array_equal(sd15.ours(tmp_path, sd15.ref(), **init), sd15.ours(tmp_path, **init))
+    seen, plain = sd15.ours(tmp_path, sd15.ref(), **init), sd15.ours(tmp_path, **init)
+    assert not np.array_equal(seen, plain)
+    Image.new("L", (SIDE, SIDE)).save(tmp_path / "nothing.png")
+    assert np.array_equal(sd15.ours(tmp_path, sd15.ref(mask=str(tmp_path / "nothing.png")), **init), plain)
