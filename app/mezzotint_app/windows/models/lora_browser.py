@@ -233,6 +233,10 @@ class _Grid(QListWidget):
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setDragEnabled(True)
 
+    def startDrag(self, _actions: Qt.DropAction) -> None:  # noqa: N802  Qt's name
+        """Drag a copy: a moved item would leave the list."""
+        super().startDrag(Qt.DropAction.CopyAction)
+
     def mimeData(self, items: Sequence[QListWidgetItem]) -> QMimeData:  # noqa: N802  Qt's name
         """The dragged LoRA."""
         card = self._cards.card(cast(str, items[0].data(_PATH))) if items else None
