@@ -157,10 +157,6 @@ class Options:
         options = declared(cls)
         return {name: self._values[one.field] for name, one in options.items() if one.field in self._values}
 
-    def each_value(self) -> Iterator[tuple[str, Any]]:
-        """The set values by Python name."""
-        return ((one.field, value) for one, value in self.each())
-
     def each(self) -> Iterator[tuple[Option, Any]]:
         """The set options and values, in the order of the options."""
         return ((one, self._values[one.field]) for one in OPTIONS.values() if one.field in self._values)

@@ -34,10 +34,10 @@ def styled(options: Options, base: GenerateRequest | None = None) -> tuple[Optio
         return options, ()
     values: dict[str, Any] = {}
     for style in styles:
-        values |= _added(dict(_options_of(style).each_value()), values)
+        values |= _added(_values(_options_of(style)), values)
     negative = options.negative if base is None or options.negative is not None else base.negative_prompt
     texts = tuple(style.negative for style in styles if style.negative)
-    found = Options(**(values | _added(dict(options.each_value()), values)))
+    found = Options(**(values | _added(_values(options), values)))
     return (
         found.replace(negative=with_styles(negative or "", texts) if texts else options.negative),
         tuple(style.prompt for style in styles if style.prompt),
@@ -46,9 +46,13 @@ def styled(options: Options, base: GenerateRequest | None = None) -> tuple[Optio
 
 def restyled(request: GenerateRequest, name: str) -> GenerateRequest:
     """The request with everything that a style sets but its texts."""
-    values = dict(_options_of(find_style(name)).each_value())
+    values = _values(_options_of(find_style(name)))
     present = {option: getattr(request, field) for option, field in _ADDED.items()}
     return request_of(Options(**_added(values, present)), request)
+
+
+def _values(options: Options) -> dict[str, Any]:
+    return {one.field: value for one, value in options.each()}
 
 
 def _added(values: dict[str, Any], present: dict[str, Any]) -> dict[str, Any]:
