@@ -1017,7 +1017,7 @@
     </message>
     <message>
         <source>Discard</source>
-        <translation type="unfinished">Verwerfen</translation>
+        <translation>Verwerfen</translation>
     </message>
     <message>
         <source>Drop it; the file stays in the gallery</source>
@@ -1048,15 +1048,15 @@
     </message>
     <message>
         <source>Control</source>
-        <translation type="unfinished">Kontrolle</translation>
+        <translation>Kontrolle</translation>
     </message>
     <message>
         <source>Image</source>
-        <translation type="unfinished">Bild</translation>
+        <translation>Bild</translation>
     </message>
     <message>
         <source>Mask</source>
-        <translation type="unfinished">Maske</translation>
+        <translation>Maske</translation>
     </message>
     <message>
         <source>Reference</source>
@@ -1079,7 +1079,7 @@
     <name>CanvasGeneration</name>
     <message>
         <source>Nothing was queued: {0}</source>
-        <translation type="unfinished">Nichts eingereiht: {0}</translation>
+        <translation>Nichts eingereiht: {0}</translation>
     </message>
 </context>
 <context>
@@ -1148,15 +1148,15 @@
     </message>
     <message>
         <source>Brush hardness</source>
-        <translation type="unfinished">Pinselhärte</translation>
+        <translation>Pinselhärte</translation>
     </message>
     <message>
         <source>Brush hardness (Shift+[ and Shift+])</source>
-        <translation type="unfinished">Pinselhärte (Umschalt+[ und Umschalt+])</translation>
+        <translation>Pinselhärte (Umschalt+[ und Umschalt+])</translation>
     </message>
     <message>
         <source>Brush size</source>
-        <translation type="unfinished">Pinselgröße</translation>
+        <translation>Pinselgröße</translation>
     </message>
     <message>
         <source>Brush size: {0} px ([ and ])</source>
@@ -1188,7 +1188,7 @@
     </message>
     <message>
         <source>Hardness</source>
-        <translation type="unfinished">Härte</translation>
+        <translation>Härte</translation>
     </message>
     <message>
         <source>Lasso: fills a free shape; with Ctrl it erases (L)</source>
@@ -1224,7 +1224,7 @@
     </message>
     <message>
         <source>Redo</source>
-        <translation type="unfinished">Wiederherstellen</translation>
+        <translation>Wiederherstellen</translation>
     </message>
     <message>
         <source>Save as…</source>
@@ -1236,11 +1236,11 @@
     </message>
     <message>
         <source>Size</source>
-        <translation type="unfinished">Größe</translation>
+        <translation>Größe</translation>
     </message>
     <message>
         <source>Undo</source>
-        <translation type="unfinished">Rückgängig</translation>
+        <translation>Rückgängig</translation>
     </message>
     <message>
         <source>Zoom in</source>
@@ -1266,63 +1266,63 @@
     <name>CardPanel</name>
     <message>
         <source>Choose a thumbnail</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild wählen</translation>
     </message>
     <message>
         <source>Choose thumbnail…</source>
-        <translation type="unfinished"></translation>
+        <translation>Bild wählen…</translation>
     </message>
     <message>
         <source>Description</source>
-        <translation type="unfinished">Beschreibung</translation>
+        <translation>Beschreibung</translation>
     </message>
     <message>
         <source>For finding it, separated by commas</source>
-        <translation type="unfinished"></translation>
+        <translation>Zum Wiederfinden, durch Kommas getrennt</translation>
     </message>
     <message>
         <source>Generate one small image, which becomes its thumbnail</source>
-        <translation type="unfinished"></translation>
+        <translation>Erzeugt ein kleines Bild, das als Vorschaubild dient</translation>
     </message>
     <message>
         <source>Generate thumbnail</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschaubild erzeugen</translation>
     </message>
     <message>
         <source>Images</source>
-        <translation type="unfinished">Bilder</translation>
+        <translation>Bilder</translation>
     </message>
     <message>
         <source>Notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Notizen</translation>
     </message>
     <message>
         <source>Save</source>
-        <translation type="unfinished"></translation>
+        <translation>Speichern</translation>
     </message>
     <message>
         <source>Save trigger words, tags and notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Auslösewörter, Schlagwörter und Notizen speichern</translation>
     </message>
     <message>
         <source>Tags</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwörter</translation>
     </message>
     <message>
         <source>Trigger words</source>
-        <translation type="unfinished"></translation>
+        <translation>Auslösewörter</translation>
     </message>
     <message>
         <source>Use a small copy of an image as its thumbnail</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine kleine Kopie eines Bildes als Vorschaubild verwenden</translation>
     </message>
     <message>
         <source>Words that a LoRA was trained with, separated by commas</source>
-        <translation type="unfinished"></translation>
+        <translation>Wörter, mit denen ein LoRA trainiert wurde, durch Kommas getrennt</translation>
     </message>
     <message>
         <source>Your own notes</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigene Notizen</translation>
     </message>
 </context>
 <context>
@@ -1344,7 +1344,7 @@
     </message>
     <message>
         <source>LoRA</source>
-        <translation type="unfinished">LoRA</translation>
+        <translation>LoRA</translation>
     </message>
     <message>
         <source>Up and Down to move, Tab or Enter to insert, Escape to close</source>
@@ -1370,6 +1370,10 @@
         <translation>Weichzeichnen</translation>
     </message>
     <message>
+        <source>Blurred image</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Depth</source>
         <translation>Tiefe</translation>
     </message>
@@ -1386,12 +1390,20 @@
         <translation>Kanten suchen</translation>
     </message>
     <message>
+        <source>Grey image</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Inpainting</source>
         <translation>Inpainting</translation>
     </message>
     <message>
         <source>Line art</source>
         <translation>Strichzeichnung</translation>
+    </message>
+    <message>
+        <source>Low quality</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Make it grey</source>
@@ -2261,7 +2273,7 @@
     <name>CreateSpeed</name>
     <message>
         <source>Automatic</source>
-        <translation type="unfinished">Automatisch</translation>
+        <translation>Automatisch</translation>
     </message>
     <message>
         <source>Change below {share} %</source>
@@ -3416,7 +3428,7 @@
     </message>
     <message>
         <source>Save as style…</source>
-        <translation type="unfinished"></translation>
+        <translation>Als Stil speichern…</translation>
     </message>
     <message>
         <source>Show all images</source>
@@ -3529,23 +3541,23 @@
     <name>GeneratePanel</name>
     <message>
         <source>Automatic</source>
-        <translation type="unfinished">Automatisch</translation>
+        <translation>Automatisch</translation>
     </message>
     <message>
         <source>Denoising strength</source>
-        <translation type="unfinished">Denoising-Stärke</translation>
+        <translation>Denoising-Stärke</translation>
     </message>
     <message>
         <source>Feather</source>
-        <translation type="unfinished">Weiche Kante</translation>
+        <translation>Weiche Kante</translation>
     </message>
     <message>
         <source>Fill</source>
-        <translation type="unfinished">Füllung</translation>
+        <translation>Füllung</translation>
     </message>
     <message>
         <source>Generate</source>
-        <translation type="unfinished">Generieren</translation>
+        <translation>Generieren</translation>
     </message>
     <message>
         <source>Generate into the frame</source>
@@ -3561,11 +3573,11 @@
     </message>
     <message>
         <source>Images</source>
-        <translation type="unfinished">Bilder</translation>
+        <translation>Bilder</translation>
     </message>
     <message>
         <source>Noise</source>
-        <translation type="unfinished">Rauschen</translation>
+        <translation>Rauschen</translation>
     </message>
     <message>
         <source>Number of candidates</source>
@@ -3573,19 +3585,19 @@
     </message>
     <message>
         <source>Original</source>
-        <translation type="unfinished">Original</translation>
+        <translation>Original</translation>
     </message>
     <message>
         <source>Prompt</source>
-        <translation type="unfinished">Prompt</translation>
+        <translation>Prompt</translation>
     </message>
     <message>
         <source>Strength</source>
-        <translation type="unfinished">Stärke</translation>
+        <translation>Stärke</translation>
     </message>
     <message>
         <source>Surrounding colours, blurred</source>
-        <translation type="unfinished">Umgebende Farben, verwischt</translation>
+        <translation>Umgebende Farben, verwischt</translation>
     </message>
     <message>
         <source>What the frame is to show (shared with Create)</source>
@@ -3597,7 +3609,7 @@
     </message>
     <message>
         <source>Width of the soft edge inside the mask</source>
-        <translation type="unfinished">Breite der weichen Kante innerhalb der Maske</translation>
+        <translation>Breite der weichen Kante innerhalb der Maske</translation>
     </message>
 </context>
 <context>
@@ -3775,27 +3787,27 @@ und {n} weitere</translation>
     <name>Grid</name>
     <message>
         <source>LoRA</source>
-        <translation type="unfinished">LoRA</translation>
+        <translation>LoRA</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished">Modell</translation>
+        <translation>Modell</translation>
     </message>
     <message>
         <source>Prompt</source>
-        <translation type="unfinished">Prompt</translation>
+        <translation>Prompt</translation>
     </message>
     <message>
         <source>Seed</source>
-        <translation type="unfinished">Seed</translation>
+        <translation>Seed</translation>
     </message>
     <message>
         <source>Size</source>
-        <translation type="unfinished">Größe</translation>
+        <translation>Größe</translation>
     </message>
     <message>
         <source>Strength</source>
-        <translation type="unfinished">Stärke</translation>
+        <translation>Stärke</translation>
     </message>
 </context>
 <context>
@@ -3806,7 +3818,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished">Abbrechen</translation>
+        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Close without generating</source>
@@ -3854,7 +3866,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>none</source>
-        <translation type="unfinished">keine</translation>
+        <translation>keine</translation>
     </message>
     <message>
         <source>{count}: {shape}</source>
@@ -3881,7 +3893,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Write a prompt first.</source>
-        <translation type="unfinished">Zuerst einen Prompt schreiben.</translation>
+        <translation>Zuerst einen Prompt schreiben.</translation>
     </message>
     <message>
         <source>{name}: a value is there twice.</source>
@@ -3920,7 +3932,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Search</source>
-        <translation type="unfinished">Suchen</translation>
+        <translation>Suchen</translation>
     </message>
     <message>
         <source>Search in earlier prompts</source>
@@ -3928,7 +3940,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Use</source>
-        <translation type="unfinished">Verwenden</translation>
+        <translation>Verwenden</translation>
     </message>
     <message>
         <source>Words in any order; Down moves to the list</source>
@@ -4330,7 +4342,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Name</source>
-        <translation type="unfinished">Name</translation>
+        <translation>Name</translation>
     </message>
     <message>
         <source>Opacity</source>
@@ -4466,74 +4478,74 @@ und {n} weitere</translation>
     <name>LoraBrowser</name>
     <message>
         <source>About this LoRA</source>
-        <translation type="unfinished"></translation>
+        <translation>Über dieses LoRA</translation>
     </message>
     <message>
         <source>Add to prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Zum Prompt hinzufügen</translation>
     </message>
     <message>
         <source>All base models</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Basismodelle</translation>
     </message>
     <message>
         <source>All tags</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Schlagwörter</translation>
     </message>
     <message>
         <source>Base model</source>
-        <translation type="unfinished"></translation>
+        <translation>Basismodell</translation>
     </message>
     <message>
         <source>Find LoRAs</source>
-        <translation type="unfinished"></translation>
+        <translation>LoRAs suchen</translation>
     </message>
     <message>
         <source>LoRAs</source>
-        <translation type="unfinished">LoRAs</translation>
+        <translation>LoRAs</translation>
     </message>
     <message>
         <source>LoRAs are found in folders named loras or Lora.</source>
-        <translation type="unfinished"></translation>
+        <translation>LoRAs werden in Ordnern namens „loras“ oder „Lora“ gefunden.</translation>
     </message>
     <message>
         <source>No LoRAs match.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine passenden LoRAs.</translation>
     </message>
     <message>
         <source>Only LoRAs for this kind of model</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur LoRAs für diese Art von Modell</translation>
     </message>
     <message>
         <source>Only LoRAs with this tag</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur LoRAs mit diesem Schlagwort</translation>
     </message>
     <message>
         <source>Searching for LoRAs…</source>
-        <translation type="unfinished"></translation>
+        <translation>LoRAs werden gesucht…</translation>
     </message>
     <message>
         <source>Show those with this in their name, tags or trigger words</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur LoRAs zeigen, deren Name, Schlagwörter oder Auslösewörter dies enthalten</translation>
     </message>
     <message>
         <source>Tag</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwort</translation>
     </message>
     <message>
         <source>Use it on the Create page, with its trigger words in the prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf der Seite „Erstellen“ verwenden, mit seinen Auslösewörtern im Prompt</translation>
     </message>
 </context>
 <context>
     <name>LoraDialog</name>
     <message>
         <source>Close</source>
-        <translation type="unfinished">Schließen</translation>
+        <translation>Schließen</translation>
     </message>
     <message>
         <source>LoRAs</source>
-        <translation type="unfinished">LoRAs</translation>
+        <translation>LoRAs</translation>
     </message>
 </context>
 <context>
@@ -4544,11 +4556,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>All LoRAs found, with thumbnails and trigger words</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle gefundenen LoRAs, mit Vorschaubildern und Auslösewörtern</translation>
     </message>
     <message>
         <source>Browse…</source>
-        <translation type="unfinished"></translation>
+        <translation>Durchsuchen…</translation>
     </message>
     <message>
         <source>Choose LoRA files, or drop them here</source>
@@ -4579,7 +4591,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Strength of the LoRA; negative values push away from what it was trained for. Ctrl and mouse wheel over the row change it</source>
-        <translation type="unfinished"></translation>
+        <translation>Stärke des LoRAs; negative Werte führen weg von dem, wofür es trainiert wurde. Strg und Mausrad über der Zeile ändern sie</translation>
     </message>
     <message>
         <source>Use LoRA {name}</source>
@@ -4653,7 +4665,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Style {name} saved</source>
-        <translation type="unfinished"></translation>
+        <translation>Stil {name} gespeichert</translation>
     </message>
     <message>
         <source>Train</source>
@@ -5121,11 +5133,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>All families</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Familien</translation>
     </message>
     <message>
         <source>All tags</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Schlagwörter</translation>
     </message>
     <message>
         <source>Choose from a list, or enter a Hugging Face model</source>
@@ -5137,7 +5149,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Family</source>
-        <translation type="unfinished">Familie</translation>
+        <translation>Familie</translation>
     </message>
     <message>
         <source>Find models</source>
@@ -5153,7 +5165,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>LoRAs</source>
-        <translation type="unfinished">LoRAs</translation>
+        <translation>LoRAs</translation>
     </message>
     <message>
         <source>Model folders, and models removed from the list</source>
@@ -5161,11 +5173,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Models</source>
-        <translation type="unfinished">Modelle</translation>
+        <translation>Modelle</translation>
     </message>
     <message>
         <source>Models and LoRAs</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelle und LoRAs</translation>
     </message>
     <message>
         <source>Models on this machine</source>
@@ -5173,11 +5185,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Only models of this family</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur Modelle dieser Familie</translation>
     </message>
     <message>
         <source>Only models with this tag</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur Modelle mit diesem Schlagwort</translation>
     </message>
     <message>
         <source>Rescan</source>
@@ -5189,11 +5201,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Show models with this in their name, tags or trigger words</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur Modelle zeigen, deren Name, Schlagwörter oder Auslösewörter dies enthalten</translation>
     </message>
     <message>
         <source>Tag</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwort</translation>
     </message>
 </context>
 <context>
@@ -5397,8 +5409,8 @@ und {n} weitere</translation>
         <translation>Sparse Attention: jede Kachel des Bildes sieht nur einen Teil der anderen; pooled wählt die ähnlichsten und sieht von den übrigen die Mittelwerte, window nimmt die nächsten, topk lässt die übrigen weg; tiles teilt das Bild in große Kacheln, die nur sich selbst sehen (HyperTile); verändert Details und bewirkt unter 10.000 Bild-Token nichts, wenn keine Dichte angegeben ist</translation>
     </message>
     <message>
-        <source>step cache: reuse the last step&apos;s result of a transformer&apos;s blocks while its first block changes less than this, such as 0.1; pays from about 20 steps</source>
-        <translation>Schritt-Cache: das Ergebnis der Transformer-Blöcke aus dem letzten Schritt wiederverwenden, solange sich ihr erster Block um weniger als diesen Wert ändert, etwa 0.1; lohnt sich ab etwa 20 Schritten</translation>
+        <source>step cache: reuse the last step&apos;s result of a denoiser&apos;s blocks while the first of them changes less than this, such as 0.1; auto is 0.1 for transformers and 0.2 for U-Nets; pays from about 20 steps</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>the sampling method</source>
@@ -5473,11 +5485,11 @@ und {n} weitere</translation>
     <name>PictureMaker</name>
     <message>
         <source>Choose a model on the Create page first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zuerst auf der Seite „Erstellen“ ein Modell wählen.</translation>
     </message>
     <message>
         <source>Thumbnail of {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschaubild von {name}</translation>
     </message>
 </context>
 <context>
@@ -6497,6 +6509,14 @@ und {n} weitere</translation>
         <translation>Denoising-Stärke</translation>
     </message>
     <message>
+        <source>Enlarge the init image by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Enlarges an init image that is smaller than the result, before it is denoised</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Factor for width and height</source>
         <translation>Faktor für Breite und Höhe</translation>
     </message>
@@ -6507,6 +6527,10 @@ und {n} weitere</translation>
     <message>
         <source>Hires fix (second pass)</source>
         <translation>Hires-Fix (zweiter Durchgang)</translation>
+    </message>
+    <message>
+        <source>Lanczos</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Lanczos (pixels only)</source>
@@ -6779,67 +6803,67 @@ und {n} weitere</translation>
     <name>SaveStyleDialog</name>
     <message>
         <source>Added to the negative prompt that you write later</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird später an den Negativ-Prompt angehängt</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished">Abbrechen</translation>
+        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Close without saving</source>
-        <translation type="unfinished"></translation>
+        <translation>Schließen, ohne zu speichern</translation>
     </message>
     <message>
         <source>Name</source>
-        <translation type="unfinished">Name</translation>
+        <translation>Name</translation>
     </message>
     <message>
         <source>Negative prompt</source>
-        <translation type="unfinished">Negativ-Prompt</translation>
+        <translation>Negativ-Prompt</translation>
     </message>
     <message>
         <source>Overwrites the style that is there</source>
-        <translation type="unfinished"></translation>
+        <translation>Überschreibt den vorhandenen Stil</translation>
     </message>
     <message>
         <source>Prompt</source>
-        <translation type="unfinished">Prompt</translation>
+        <translation>Prompt</translation>
     </message>
     <message>
         <source>Replace the style of that name</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Stil dieses Namens ersetzen</translation>
     </message>
     <message>
         <source>Save</source>
-        <translation type="unfinished"></translation>
+        <translation>Speichern</translation>
     </message>
     <message>
         <source>Save as style</source>
-        <translation type="unfinished"></translation>
+        <translation>Als Stil speichern</translation>
     </message>
     <message>
         <source>Save the style in the settings folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Stil im Einstellungsordner speichern</translation>
     </message>
     <message>
         <source>Settings</source>
-        <translation type="unfinished">Einstellungen</translation>
+        <translation>Einstellungen</translation>
     </message>
     <message>
         <source>The name in the list, and for --style</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Name in der Liste und für --style</translation>
     </message>
     <message>
         <source>Which settings are part of the style</source>
-        <translation type="unfinished"></translation>
+        <translation>Welche Einstellungen zum Stil gehören</translation>
     </message>
     <message>
         <source>{prompt} stands for the prompt that you write later</source>
-        <translation type="unfinished"></translation>
+        <translation>{prompt} steht für den Prompt, der später geschrieben wird</translation>
     </message>
     <message>
         <source>{prompt}, …</source>
-        <translation type="unfinished"></translation>
+        <translation>{prompt}, …</translation>
     </message>
 </context>
 <context>
@@ -7108,7 +7132,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Prompts</source>
-        <translation type="unfinished">Prompts</translation>
+        <translation>Prompts</translation>
     </message>
     <message>
         <source>Quit and pause</source>
@@ -7156,7 +7180,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Wildcard folder</source>
-        <translation type="unfinished">Wildcard-Ordner</translation>
+        <translation>Wildcard-Ordner</translation>
     </message>
     <message>
         <source>Window</source>
@@ -7164,7 +7188,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>none</source>
-        <translation type="unfinished">keine</translation>
+        <translation>keine</translation>
     </message>
     <message>
         <source>torch</source>
@@ -7211,7 +7235,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Styles</source>
-        <translation type="unfinished"></translation>
+        <translation>Stile</translation>
     </message>
 </context>
 <context>
@@ -7684,24 +7708,24 @@ und {n} weitere</translation>
     <name>StyleBar</name>
     <message>
         <source>Choose styles, which surround the prompt with their texts; save, import and remove them</source>
-        <translation type="unfinished"></translation>
+        <translation>Stile wählen, die den Prompt mit ihren Texten umgeben; speichern, importieren und löschen</translation>
     </message>
     <message>
         <source>Remove style {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>Stil {name} entfernen</translation>
     </message>
     <message>
         <source>Styles…</source>
-        <translation type="unfinished"></translation>
+        <translation>Stile…</translation>
     </message>
 </context>
 <context>
     <name>StyleChoices</name>
     <message numerus="yes">
         <source>%n styles added</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n Stil hinzugefügt</numerusform>
+            <numerusform>%n Stile hinzugefügt</numerusform>
         </translation>
     </message>
 </context>
@@ -7709,71 +7733,71 @@ und {n} weitere</translation>
     <name>StylesDialog</name>
     <message>
         <source>Add it to the prompt, and its settings to the page</source>
-        <translation type="unfinished"></translation>
+        <translation>Fügt ihn zum Prompt hinzu und übernimmt seine Einstellungen auf der Seite</translation>
     </message>
     <message>
         <source>Add the styles of a styles.csv of A1111, or a .json file of Fooocus&apos; folder sdxl_styles</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Stile einer styles.csv von A1111 oder einer .json-Datei aus dem Fooocus-Ordner sdxl_styles hinzufügen</translation>
     </message>
     <message>
         <source>Close</source>
-        <translation type="unfinished">Schließen</translation>
+        <translation>Schließen</translation>
     </message>
     <message>
         <source>Delete</source>
-        <translation type="unfinished"></translation>
+        <translation>Löschen</translation>
     </message>
     <message>
         <source>Delete this style for good</source>
-        <translation type="unfinished"></translation>
+        <translation>Diesen Stil endgültig löschen</translation>
     </message>
     <message>
         <source>Find styles</source>
-        <translation type="unfinished"></translation>
+        <translation>Stile suchen</translation>
     </message>
     <message>
         <source>Import styles</source>
-        <translation type="unfinished"></translation>
+        <translation>Stile importieren</translation>
     </message>
     <message>
         <source>Import…</source>
-        <translation type="unfinished"></translation>
+        <translation>Importieren…</translation>
     </message>
     <message>
         <source>Its settings stay on the page</source>
-        <translation type="unfinished"></translation>
+        <translation>Seine Einstellungen bleiben auf der Seite</translation>
     </message>
     <message>
         <source>Negative prompt</source>
-        <translation type="unfinished">Negativ-Prompt</translation>
+        <translation>Negativ-Prompt</translation>
     </message>
     <message>
         <source>Prompt</source>
-        <translation type="unfinished">Prompt</translation>
+        <translation>Prompt</translation>
     </message>
     <message>
         <source>Remove from prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Vom Prompt entfernen</translation>
     </message>
     <message>
         <source>Save settings…</source>
-        <translation type="unfinished"></translation>
+        <translation>Einstellungen speichern…</translation>
     </message>
     <message>
         <source>Save the settings of the Create page as a style</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Einstellungen der Seite „Erstellen“ als Stil speichern</translation>
     </message>
     <message>
         <source>Show styles whose name or text contains this</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur Stile zeigen, deren Name oder Text dies enthält</translation>
     </message>
     <message>
         <source>Styles</source>
-        <translation type="unfinished"></translation>
+        <translation>Stile</translation>
     </message>
     <message>
         <source>Use</source>
-        <translation type="unfinished">Verwenden</translation>
+        <translation>Verwenden</translation>
     </message>
 </context>
 <context>
@@ -8180,7 +8204,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Denoising strength</source>
-        <translation type="unfinished">Denoising-Stärke</translation>
+        <translation>Denoising-Stärke</translation>
     </message>
     <message>
         <source>How much larger each side becomes</source>
@@ -8188,7 +8212,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Low sharpens the image; high invents new detail</source>
-        <translation type="unfinished">Niedrig schärft das Bild; hoch erfindet neue Details</translation>
+        <translation>Niedrig schärft das Bild; hoch erfindet neue Details</translation>
     </message>
     <message>
         <source>Other upscalers are found in folders named upscale_models (ComfyUI) or ESRGAN (A1111).</source>

@@ -255,9 +255,9 @@
     <name>StyleChoices</name>
     <message numerus="yes">
         <source>%n styles added</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n style added</numerusform>
+            <numerusform>%n styles added</numerusform>
         </translation>
     </message>
 </context>
