@@ -11,13 +11,14 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.jobs.store import Expected, PhaseSeconds, Task
-from mezzotint.protocol import Event, GeneratedImage, Notice, Step
+from mezzotint.protocol import Event, GeneratedImage, GenerateResult, Notice, Step
 from mezzotint_app import strips
 from mezzotint_app.amounts import left_text
 from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.first_stages import FirstStages
 from mezzotint_app.viewmodel.create.state import Result
+from mezzotint_app.viewmodel.create.timeline import Span, spans_of
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.progress import TaskProgress
 from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
@@ -96,6 +97,7 @@ class Preview(QObject):
         self._pinned = self._stopping = False
         self._failure = ""
         self._notices: tuple[str, ...] = ()
+        self._spans: tuple[Span, ...] = ()
         runner.started.connect(self._started)
         runner.progressed.connect(self._progressed)
         runner.saved.connect(self._saved)
@@ -139,6 +141,10 @@ class Preview(QObject):
     def notices(self) -> tuple[str, ...]:
         """Return the adjustments made in the last task, in order; untrusted text."""
         return self._notices
+
+    def spans(self) -> tuple[Span, ...]:
+        """Return where the time of the last job went; empty while one is running, or if it failed."""
+        return () if self.is_working() else self._spans
 
     def _seconds_left(self) -> float | None:
         """Of the task, or of loading if the rest is unknown."""
@@ -261,7 +267,8 @@ class Preview(QObject):
             self._load(image.path)
         self.results_changed.emit()
 
-    def _ended(self, _task: Task, _result: object, failure: Failure | None) -> None:
+    def _ended(self, _task: Task, result: object, failure: Failure | None) -> None:
+        self._spans = spans_of(result) if isinstance(result, GenerateResult) else ()
         self._task, self._phases, self._waiting = None, None, None
         self._pinned = self._stopping = False
         self._progress = TaskProgress()

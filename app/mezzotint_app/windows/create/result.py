@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMenu, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.background import Executor
 from mezzotint_app.resources import icon
@@ -15,6 +15,7 @@ from mezzotint_app.widgets.images.image_bar import ImageBar
 from mezzotint_app.widgets.images.image_view import ImageView
 from mezzotint_app.widgets.images.result_strip import ResultStrip
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.time_bar import TimeBar
 
 _NOTICE = 400  # characters of a notice that are shown
 _PARTS = 1000  # steps of the progress bar
@@ -94,6 +95,7 @@ class CreateResult(QWidget):
         self._words = plain_label(wrap=True, selectable=True)
         self._notices = plain_label(wrap=True, role="warning", selectable=True)
         self._notices.setAccessibleName(self.tr("Adjustments"))
+        self._times = TimeBar()  # in the place of the progress
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName(self.tr("Progress of the image"))
@@ -123,12 +125,15 @@ class CreateResult(QWidget):
         row.addWidget(self._follow)
         row.addWidget(self._skip)
         row.addWidget(self._cancel)
+        bars = QGridLayout()
+        for bar in (self._bar, self._times):
+            bars.addWidget(bar, 0, 0)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 12)
         layout.setSpacing(8)
         layout.addWidget(self.view, 1)
         layout.addLayout(tools)
-        layout.addWidget(self._bar)
+        layout.addLayout(bars)
         layout.addLayout(row)
         for part in (self._bar, self._cancel):
             _keep_room(part)
@@ -156,7 +161,8 @@ class CreateResult(QWidget):
     def _show_progress(self) -> None:
         preview = self._preview
         working, starting = preview.is_working(), self._starting_line()
-        line = starting or preview.line()
+        self._times.show_spans(() if starting else preview.spans())
+        line = starting or preview.line() or self._times.words()
         self._words.setText(line)
         self._words.setVisible(bool(line))
         self._bar.setVisible(working or bool(starting))

@@ -4,6 +4,7 @@ import base64
 
 import pytest
 from create_page import Kit, generated, kit_of
+from draining import result
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QBuffer, QByteArray, QObject, Signal
@@ -301,3 +302,13 @@ def test_count_and_time_are_those_of_the_queue(kit):
     kit.create.preview.changed.connect(lambda: told.append(True))
     running.changed.emit()
     assert told
+
+
+def test_where_the_time_of_the_last_job_went(kit):
+    begin(kit)
+    kit.runner.end(result([]))
+    assert [one.kind for one in kit.create.preview.spans()] == ["load", "encode", "denoise", "decode", "save"]
+    begin(kit)
+    assert kit.create.preview.spans() == ()
+    kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
+    assert kit.create.preview.spans() == ()
