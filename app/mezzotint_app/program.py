@@ -24,6 +24,7 @@ from mezzotint_app.viewmodel.batch.batches import Batches
 from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.turn import GpuTurn
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
+from mezzotint_app.viewmodel.canvas.keeping import CanvasKeeping
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.own_images import forget, masks_folder, pasted_folder
@@ -106,6 +107,7 @@ class Program(QObject):
         self.gallery.begin()
         self.create.styles.refresh()
         self.create.restore()
+        self.canvas_keeping.restore()
         self.batches.refresh_all()
         self.train.runs.refresh()
         self.access.ask(lambda store: store.request_images(), self._forget_own_images, lambda _error: None)
@@ -128,6 +130,7 @@ class Program(QObject):
         for document in self._documents():
             if document.unsaved():
                 document.save()
+        self.canvas_keeping.save()
         self.files.finish(_KEEPING)
 
     def finish(self) -> None:
@@ -179,6 +182,7 @@ class Program(QObject):
             life=self.engine,
         )
         self.canvas = CanvasModel(self.create, self.access, self.runner, self.librarian, self.pool, self)
+        self.canvas_keeping = CanvasKeeping(self.canvas, paths.state_folder() / "canvas.ora", self.files, self)
         self.create.preview.count_as(self.queue.running)
         self.picture_maker = PictureMaker(self.access, self.runner, self.cards, self.create, self.settings, self)
         self.gallery = Gallery(

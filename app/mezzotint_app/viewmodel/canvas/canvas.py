@@ -124,7 +124,7 @@ class CanvasModel(QObject):
     def save_file(self, path: str) -> None:
         """Write an OpenRaster file with all layers, or a PNG of the picture; an existing file is replaced."""
         self.document.end_step()
-        layers, frame, area = self._layers(), self.document.frame(), self.document.bounds()
+        layers, frame, area = self.snapshot(), self.document.frame(), self.document.bounds()
         is_png = not path.lower().endswith(".ora")
         if area.isEmpty() or area.width() * area.height() > LARGEST_AREA:
             size = f"{area.width()} × {area.height()}"
@@ -153,8 +153,8 @@ class CanvasModel(QObject):
 
     # ---- inside
 
-    def _layers(self) -> list[Shown]:
-        """The layers with copies of their stores, whose tiles never change: for other threads."""
+    def snapshot(self) -> list[Shown]:
+        """Return the layers with copies of their stores, whose tiles never change: for other threads."""
         found = []
         for layer in self.document.layers():
             store = TileStore()
