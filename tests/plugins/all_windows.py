@@ -6,13 +6,14 @@ from functools import partialmethod
 
 from answering import Answering
 from batch_shown import failures, fill_form, fill_list, fill_look
+from canvas_shown import fill_canvas
 from fake_engine import model_info
 from made_plans import plan
-from PySide6.QtCore import QCoreApplication, QEvent, QRect
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 from queue_shown import fill_queue
+from settled import settle, until
 from train_made import check, epoch, image, problem, request, run_info
 from train_made import plan as training_plan
 
@@ -32,7 +33,6 @@ from mezzotint.library_protocol import (
 from mezzotint.protocol import ImageMetadata, ModelDefaults, ModelPart, Progress
 from mezzotint.values.regions import RegionRef
 from mezzotint_app.processes.service import Failure
-from mezzotint_app.viewmodel.canvas.candidates import Candidate
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
@@ -41,17 +41,7 @@ from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
-from mezzotint_app.windows.main_window import (
-    BATCH,
-    CANVAS,
-    CREATE,
-    FIRST_RUN,
-    GALLERY,
-    MODELS,
-    QUEUE,
-    TRAIN,
-    MainWindow,
-)
+from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, TRAIN, MainWindow
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
 from mezzotint_app.windows.train.page import DATASET, TRAININGS
@@ -336,14 +326,8 @@ class Windows:
 
     def canvas(self):
         """Layers with hostile names, and a candidate."""
-        window, canvas = self._page(CANVAS), self.program.canvas
-        picture = QImage(64, 64, QImage.Format.Format_RGB32)
-        picture.fill(QColor("teal"))
-        canvas.document.add_layer("image", HOSTILE, picture)
-        canvas.document.add_layer("mask", "")
-        canvas.candidates._add(Candidate(path="/a.png", seed=1, frame=QRect(0, 0, 64, 64), image=picture))
-        settle()
-        return window
+        fill_canvas(self.program.canvas, HOSTILE)
+        return self._page(self.main.pages.indexOf(self.main.canvas_page))
 
     def first_run(self):
         """The welcome page."""
@@ -510,18 +494,3 @@ class Windows:
 
 
 NAMES = tuple(name for name in vars(Windows) if not name.startswith("_") and name != "close")
-
-
-def settle():
-    """Let pending calls be answered and changes be displayed."""
-    for _ in range(3):
-        QTest.qWait(15)
-
-
-def until(condition):
-    """Run the event loop until the condition holds."""
-    for _ in range(6000):  # generous, for busy machines
-        if condition():
-            return
-        QTest.qWait(10)
-    raise AssertionError("waited in vain")

@@ -10,13 +10,18 @@ from mezzotint_app.viewmodel.canvas.canvas import CanvasModel, kind_name
 from mezzotint_app.viewmodel.canvas.layers import KINDS
 
 
+class Told(CanvasModel):
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        self.said = []
+        self.message.connect(self.said.append)
+
+
 @pytest.fixture
 def model(tmp_path, qapp, monkeypatch):
     for kit in kit_of(tmp_path):
         kit.write()
-        made = CanvasModel(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
-        made.said = []
-        made.message.connect(made.said.append)
+        made = Told(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
 
         def load(path, _side, then, failed, slot=""):
             image = QImage(path)

@@ -42,9 +42,9 @@ def shape(left, top, side):
 
 
 def stroke(document, brush, way, colour=BLUE, pressure=1.0):
-    begun = document.begin_stroke(Paint(brush=brush, colour=colour, opacity=0.7), Dab(*way[0], pressure))
+    begun = document.begin_stroke(Paint(brush=brush, colour=colour, opacity=0.7), Dab(way[0][0], way[0][1], pressure))
     for place in way[1:]:
-        document.stroke_to(Dab(*place, pressure))
+        document.stroke_to(Dab(place[0], place[1], pressure))
     document.end_stroke()
     return begun
 
@@ -53,7 +53,7 @@ def do(document, name, *words):
     layer = document.active()
     acts = {
         "stroke": lambda size, erase, way: stroke(document, Brush(size=size, erase=erase), way),
-        "shape": lambda at, side, erase: document.fill_path(shape(*at, side), BLUE, erase=erase),
+        "shape": lambda at, side, erase: document.fill_path(shape(at[0], at[1], side), BLUE, erase=erase),
         "add": lambda kind: document.add_layer(kind, "", square(40), (-20, -20)),
         "move": lambda at: document.change_layer(layer.id, x=at[0], y=at[1]),
         "scale": lambda factor: document.scale_layer(layer.id, factor),

@@ -22,6 +22,13 @@ def square(width, height, colour="red"):
     return image
 
 
+class Told(CanvasModel):
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        self.said = []
+        self.message.connect(self.said.append)
+
+
 @pytest.fixture
 def kit(tmp_path, qapp, monkeypatch):
     monkeypatch.setenv("MEZZOTINT_STATE", str(tmp_path / "state"))
@@ -31,9 +38,7 @@ def kit(tmp_path, qapp, monkeypatch):
 @pytest.fixture
 def canvas(kit):
     kit.write()
-    model = CanvasModel(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
-    model.said = []
-    model.message.connect(model.said.append)
+    model = Told(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
     model.document.set_frame(FRAME)
     return model
 

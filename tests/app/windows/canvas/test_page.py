@@ -12,13 +12,18 @@ from mezzotint_app.widgets.confirm import Question
 from mezzotint_app.windows.canvas.page import CanvasPage
 
 
+class Page(CanvasPage):
+    def __init__(self, model):
+        super().__init__(model)
+        self.model = model
+
+
 @pytest.fixture
 def page(qtbot, tmp_path):
     for kit in kit_of(tmp_path):
         kit.write()
         model = CanvasModel(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
-        made = CanvasPage(model)
-        made.model, made.kit = model, kit
+        made = Page(model)
         qtbot.addWidget(made)
         made.show()
         yield made
