@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, QRect, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QPoint, QRect, QSize, Signal
 from PySide6.QtGui import QImage
 
 from mezzotint.atomic import atomic_write
@@ -54,13 +54,13 @@ class CanvasModel(QObject):
         self.generation = CanvasGeneration(self.document, create, queue, pool, self)
         self.candidates = Candidates(self.document, runner, self._pixels, self)
         self.generation.queued.connect(self.candidates.expect)
-        self.generation.changed.connect(self._follow_step)
+        self.generation.changed.connect(self._follow_model)
         self.document.changed.connect(self._changed)
         for part in (self.tools, self.generation, self.candidates):
             part.message.connect(self._tell)
         for signal in (create.preview.image_changed, create.preview.ended, self.candidates.changed):
             signal.connect(self.overlay_changed)
-        self._follow_step()
+        self._follow_model()
 
     def is_busy(self) -> bool:
         """Whether a file is being read or written."""
@@ -165,8 +165,13 @@ class CanvasModel(QObject):
     def _changed(self, _where: QRect) -> None:
         self._saved_as_is = False
 
-    def _follow_step(self) -> None:
+    def _follow_model(self) -> None:
+        """Snap to the model's step; an untouched canvas has a frame of the model's size."""
         self.tools.step = self.generation.step()
+        frame = QRect(QPoint(), QSize(*self.generation.create.chosen.size()))
+        if self.document.is_untouched() and self.document.frame() != frame:
+            self.document.reset(frame=frame)
+            self.shown.emit(frame)
 
     def _set_busy(self, busy: bool) -> None:
         self._busy = busy

@@ -64,9 +64,20 @@ class CanvasDocument(QObject):
             whole = whole.united(self._stores[layer.id].bounds().translated(layer.x, layer.y))
         return whole
 
+    def content(self) -> QRect:
+        """Return the smallest rectangle around everything that is painted on visible layers."""
+        whole = QRect()
+        for layer in self._visible(None):
+            whole = whole.united(self._stores[layer.id].content().translated(layer.x, layer.y))
+        return whole
+
     def is_empty(self) -> bool:
         """Whether nothing is painted on any layer."""
         return all(not store.all() for store in self._stores.values())
+
+    def is_untouched(self) -> bool:
+        """Whether nothing has been done since it was made or emptied."""
+        return self.is_empty() and len(self.layers()) == 1 and not self.can_undo() and not self.can_redo()
 
     def flattened(self, where: QRect, kinds: Iterable[LayerKind] = PICTURE) -> QImage:
         """Return the visible layers of these kinds over each other, on a transparent ground."""

@@ -11,7 +11,7 @@ from mezzotint_app.viewmodel.canvas.composite import LEVELS, Composite, tiles_in
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tiles import SIDE
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools
-from mezzotint_app.widgets.images.image_painting import paint_focus, paint_tag
+from mezzotint_app.widgets.images.image_painting import paint_focus, paint_tag, paint_words
 from mezzotint_app.widgets.images.mask_painting import paint_brush
 
 SMALLEST, LARGEST = 1 / 64, 32.0  # screen pixels per pixel of the canvas
@@ -81,7 +81,7 @@ class CanvasView(QWidget):
 
     def fit(self) -> None:
         """Show everything that is painted, and the frame."""
-        self.show_part(self.document.bounds().united(self.document.frame()))
+        self.show_part(self.document.content().united(self.document.frame()))
 
     def show_part(self, where: QRect) -> None:
         """Show a part of the canvas, with a margin."""
@@ -140,6 +140,9 @@ class CanvasView(QWidget):
             image, where = self._overlay
             painter.setRenderHint(_SMOOTH, not self._settling.isActive())
             painter.drawImage(self.rect_in_view(where), image)
+        elif self.document.is_empty():
+            words = self.tr("Paint, open an image (Ctrl+O), or write a prompt and generate into the frame (Ctrl+Enter)")
+            paint_words(painter, self.rect_in_view(self.document.frame()).toRect(), words)
         self._paint_frame(painter)
         self._paint_outline(painter, self.tools.outline())
         if self._pointer is not None and self.tools.tool() in ("brush", "eraser"):
