@@ -3,7 +3,7 @@
 import base64
 import contextlib
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QDesktopServices,
@@ -320,11 +320,15 @@ class MainWindow(QMainWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802, D102
         event.acceptProposedAction()
-        self.program.dropped.take(drop_data(event.mimeData()))
+        if not self._to_canvas(event.mimeData()):
+            self.program.dropped.take(drop_data(event.mimeData()))
+
+    def _to_canvas(self, data: QMimeData) -> bool:
+        return self.pages.currentIndex() == CANVAS and self.canvas_page.take(data)
 
     def _paste(self) -> None:
         data = QGuiApplication.clipboard().mimeData()
-        if data is not None and can_hold(data):
+        if data is not None and can_hold(data) and not self._to_canvas(data):
             self.program.dropped.take(drop_data(data))
 
     # ---- geometry and closing

@@ -89,6 +89,11 @@ class CanvasModel(QObject):
 
     # ---- files
 
+    def paste(self, image: QImage) -> None:
+        """Add an image without a file as a layer, in the frame's corner."""
+        frame = self.document.frame()
+        self.document.add_layer("image", "", image, (frame.x(), frame.y()))
+
     def add_image(self, path: str) -> None:
         """Add an image as a layer, beside what is there."""
 

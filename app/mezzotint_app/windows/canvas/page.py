@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QMimeData, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QImage, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
@@ -14,6 +14,7 @@ from mezzotint_app.windows.canvas.generate_panel import GeneratePanel
 from mezzotint_app.windows.canvas.layers_panel import LayersPanel
 from mezzotint_app.windows.canvas.toolbar import CanvasToolbar
 
+_READ = (".ora", ".png", ".jpg", ".jpeg", ".webp")
 _SIDE = 300  # pixels of the column on the right
 
 
@@ -103,7 +104,7 @@ class CanvasPage(QWidget):
         """Let the user choose a file to open."""
         dialog = QFileDialog(self, self.tr("Open"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self.tr("Images and OpenRaster") + " (*.ora *.png *.jpg *.jpeg *.webp)"])
+        dialog.setNameFilters([f"{self.tr('Images and OpenRaster')} (*{' *'.join(_READ)})"])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.open_file)
         dialog.open()
@@ -114,6 +115,16 @@ class CanvasPage(QWidget):
             self._unless_unsaved(lambda: self._model.open_file(path))
         else:
             self._model.open_file(path)
+
+    def take(self, data: QMimeData) -> bool:
+        """Open what was dropped or pasted; returns False if it is no image."""
+        paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+        images = [path for path in paths if path.lower().endswith(_READ)]
+        for path in images:
+            self.open_file(path)
+        if not images and data.hasImage():
+            self._model.paste(QImage(data.imageData()))
+        return bool(images) or data.hasImage()
 
     def ask_save(self) -> None:
         """Let the user choose where to save."""

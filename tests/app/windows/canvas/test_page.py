@@ -2,7 +2,7 @@
 
 import pytest
 from create_page import kit_of
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QMimeData, QRect, Qt, QUrl
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QToolButton
 
@@ -108,3 +108,14 @@ def test_an_unsaved_canvas_is_replaced_only_after_asking(page, monkeypatch):
     for key in ("Ctrl+O", "Ctrl+S"):
         own[key].trigger()
         dialog(QDialog).close()
+
+
+def test_what_is_dropped_or_pasted_becomes_a_layer(page, monkeypatch):
+    opened, data = [], QMimeData()
+    monkeypatch.setattr(page.model, "open_file", opened.append)
+    data.setText("hello")
+    assert not page.take(data)
+    data.setImageData(QImage(9, 9, QImage.Format.Format_RGB32))
+    assert page.take(data) and len(page.model.document.layers()) == 2 and opened == []
+    data.setUrls([QUrl.fromLocalFile("/a.txt"), QUrl.fromLocalFile("/b.PNG")])
+    assert page.take(data) and opened == ["/b.PNG"]
