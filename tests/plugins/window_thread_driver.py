@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from PySide6.QtCore import QFile, QIODevice, QPoint, QStandardPaths, Qt
+from PySide6.QtCore import QFile, QIODevice, QPoint, QPointF, QRect, QStandardPaths, Qt
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QImageReader, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -22,7 +22,7 @@ from window_driver import tell
 from window_queue_driver import Driven, run
 
 from mezzotint_app.settings import settings_path
-from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE, TRAIN
+from mezzotint_app.windows.main_window import BATCH, CANVAS, CREATE, GALLERY, MODELS, QUEUE, TRAIN
 
 HERE = str(Path(__file__).parent)
 OURS = (os.sep + "mezzotint_app" + os.sep, os.sep + "mezzotint" + os.sep, HERE)
@@ -64,7 +64,7 @@ class Hands(Driven):
 
 def works(driven):
     parts = (starts, makes, looks_at_the_queue, looks_at_the_gallery, looks_at_one, takes_settings, begins_from_one)
-    for part in (*parts, sees_the_models, settles, makes_a_batch, trains, loses_the_engine):
+    for part in (*parts, sees_the_models, settles, paints, makes_a_batch, trains, loses_the_engine):
         part(driven)
         tell(part=part.__name__, found=len(driven.watch.found))
     driven.window.leave()
@@ -221,6 +221,26 @@ def settles(driven):
         driven.wait("that it is kept", lambda theme=theme: f'"{theme}"' in settings_path().read_text("utf-8"))
     driven.window.resize(1100, 700)
     driven.rest(800)
+
+
+def paints(driven):
+    """An image on the canvas filled, queued, saved and opened again."""
+    canvas, file = driven.program.canvas, Path.home() / "a.ora"
+    driven.window.show_page(CANVAS)
+    canvas.add_image(driven.saved[0].path)
+    driven.wait("the image", lambda: len(canvas.document.layers()) == 2)
+    canvas.tools.set_tool("fill")
+    canvas.tools.press(QPointF(5, 5))
+    canvas.document.set_frame(QRect(0, 0, 128, 64))
+    assert canvas.generation.generate()
+    driven.wait("the entry", lambda: not canvas.generation.is_preparing())
+    for path in (file, file.with_suffix(".png")):
+        canvas.save_file(str(path))
+        driven.wait("the file", lambda: not canvas.is_busy())
+    canvas.open_file(str(file))
+    driven.wait("the file again", lambda: not canvas.is_busy())
+    driven.program.canvas_keeping.save()
+    driven.rest()
 
 
 def makes_a_batch(driven):

@@ -17,7 +17,7 @@ from mezzotint_app.viewmodel.canvas.frame import around
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
 from mezzotint_app.viewmodel.canvas.layers import PICTURE, LayerKind
 from mezzotint_app.viewmodel.canvas.png import Shown, png_of
-from mezzotint_app.viewmodel.canvas.tiles import TileStore
+from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, tiles_of
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.pixels import PixelLoader
@@ -98,11 +98,15 @@ class CanvasModel(QObject):
         """Add an image as a layer, beside what is there."""
 
         def loaded(image: QImage) -> None:
-            self._set_busy(False)
-            bounds, was_empty = self.document.bounds(), self.document.is_empty()
+            bounds = self.document.bounds()
             left = 0 if bounds.isEmpty() else bounds.right() + 65
-            self.document.add_layer("image", Path(path).stem[:200], image, (left, 0))
             where = QRect(left, 0, image.width(), image.height())
+            self._pool.run(lambda: tiles_of(image, left, 0), lambda tiles: add(tiles, where), self._failed)
+
+        def add(tiles: Changed, where: QRect) -> None:
+            self._set_busy(False)
+            was_empty = self.document.is_empty()
+            self.document.add_tiles("image", Path(path).stem[:200], tiles)
             if was_empty:
                 self.document.set_frame(around(where, self.tools.step))
             self.shown.emit(where)

@@ -22,22 +22,12 @@ class Composite:
     def __init__(self, document: CanvasDocument, now: Callable[[], float] = time.perf_counter) -> None:
         self._document, self._now = document, now
         self._tiles: OrderedDict[tuple[int, Place], QImage | None] = OrderedDict()
+        self._stale: set[tuple[int, Place]] = set()
         document.changed.connect(self.invalidate)
 
     def invalidate(self, where: QRect) -> None:
-        """Forget the tiles that show this part of the document."""
-        for level in range(LEVELS):
-            side = SIDE << level
-            left, right, top, bottom = (
-                edge // side for edge in (where.left(), where.right(), where.top(), where.bottom())
-            )
-            if (right - left + 1) * (bottom - top + 1) > len(self._tiles):
-                for key in [k for k in self._tiles if k[0] == level and _within(k[1], left, right, top, bottom)]:
-                    del self._tiles[key]
-            else:
-                for row in range(top, bottom + 1):
-                    for column in range(left, right + 1):
-                        self._tiles.pop((level, (column, row)), None)
+        """Build the tiles that show this part of the document anew; the old ones are shown until then."""
+        self._stale.update(key for key in self._tiles if _part(*key).intersects(where))
 
     def get(self, level: int, place: Place) -> QImage | None:
         """Return a tile if it has been built and shows anything."""
@@ -54,14 +44,12 @@ class Composite:
         return not missing
 
     def _build(self, level: int, place: Place, end: float) -> bool:
-        if (level, place) in self._tiles:
+        if (level, place) in self._tiles and (level, place) not in self._stale:
             self._tiles.move_to_end((level, place))  # wanted still: others go first
             return True
         if self._now() > end:
             return False
-        side = SIDE << level
-        where = QRect(place[0] * side, place[1] * side, side, side)
-        if not where.intersects(self._document.bounds()):
+        if not _part(level, place).intersects(self._document.bounds()):
             self._keep(level, place, None)
             return True
         if level == 0:
@@ -108,9 +96,10 @@ class Composite:
 
     def _keep(self, level: int, place: Place, tile: QImage | None) -> None:
         self._tiles[level, place] = tile
+        self._stale.discard((level, place))
         self._tiles.move_to_end((level, place))
         while len(self._tiles) > MOST_TILES:
-            self._tiles.popitem(last=False)
+            self._stale.discard(self._tiles.popitem(last=False)[0])
 
 
 def tiles_in(level: int, where: QRect) -> list[Place]:
@@ -121,5 +110,7 @@ def tiles_in(level: int, where: QRect) -> list[Place]:
     return list(places(QRect(left, top, right - left + 1, bottom - top + 1)))
 
 
-def _within(place: Place, left: int, right: int, top: int, bottom: int) -> bool:
-    return left <= place[0] <= right and top <= place[1] <= bottom
+def _part(level: int, place: Place) -> QRect:
+    """The part of the document that a tile shows."""
+    side = SIDE << level
+    return QRect(place[0] * side, place[1] * side, side, side)

@@ -99,6 +99,10 @@ class CanvasDocument(QObject):
 
     def add_layer(self, kind: LayerKind, name: str, image: QImage | None = None, at: tuple[int, int] = (0, 0)) -> int:
         """Add a layer above the active one, with an image whose upper left corner is at `at`; returns its id, or 0."""
+        return self.add_tiles(kind, name, {} if image is None else tiles_of(image, *at))
+
+    def add_tiles(self, kind: LayerKind, name: str, tiles: Changed) -> int:
+        """Add a layer above the active one, with tiles that were cut elsewhere; returns its id, or 0."""
         if len(self._state.layers) >= MOST_LAYERS:
             return 0
         self._ids += 1
@@ -106,7 +110,6 @@ class CanvasDocument(QObject):
         self._stores[layer.id] = TileStore()
         above = 1 + next((n for n, one in enumerate(self.layers()) if one.id == self._state.active), -1)
         layers = (*self.layers()[:above], layer, *self.layers()[above:])
-        tiles = {} if image is None else tiles_of(image, *at)
         self._do(replace(self._state, layers=layers, active=layer.id), {(layer.id, p): t for p, t in tiles.items()})
         return layer.id
 

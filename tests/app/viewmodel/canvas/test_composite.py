@@ -41,10 +41,11 @@ def test_each_level_follows_the_document():
         assert composite.build(level, tiles_in(level, WHOLE), 9.0)
         assert colour(composite, level, 5, 5) == (0, 90, 0, 255)
     paint(document, QRect(0, 0, 64, 64), "red")
-    assert composite.get(3, (0, 0)) is None, "what has changed is not shown"
-    assert composite.get(0, (2, 2)) is not None, "what has not is kept"
+    assert colour(composite, 3, 4, 4) == (0, 90, 0, 255), "the old is shown until there is something new"
+    kept = composite.get(0, (2, 2)).cacheKey()
     assert composite.build(3, [(0, 0)], 9.0)
     assert colour(composite, 3, 4, 4) == (255, 0, 0, 255)
+    assert composite.build(0, [(2, 2)], 9.0) and composite.get(0, (2, 2)).cacheKey() == kept
     document.add_layer("mask", "")
     paint(document, QRect(500, 500, 64, 64), "white")
     composite.build(0, [(2, 2), (9, 9)], 9.0)
