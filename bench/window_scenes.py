@@ -23,7 +23,7 @@ from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.log_dialog import LogDialog
-from mezzotint_app.windows.main_window import BATCH, CREATE, GALLERY, MODELS, QUEUE, TRAIN
+from mezzotint_app.windows.main_window import BATCH, CANVAS, CREATE, GALLERY, MODELS, QUEUE, TRAIN
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.models.model_folders_dialog import ModelFoldersDialog
 from mezzotint_app.windows.models.quantize_dialog import QuantizeDialog
@@ -401,6 +401,24 @@ def _mask(stage: Stage) -> QWidget:
     return editor
 
 
+def _canvas(stage: Stage) -> QWidget:
+    """An image with a mask on its edge, and a frame that reaches beyond it."""
+    window, canvas = stage.page(CANVAS), stage.program.canvas
+    canvas.clear()
+    canvas.add_image(_first_path(stage))
+    stage.wait("the image", lambda: len(canvas.document.layers()) == 2)
+    canvas.new_layer("mask")
+    where = canvas.document.content()
+    canvas.document.set_frame(where.translated(where.width() // 2, 0))
+    canvas.tools.set_brush(size=where.height() / 5)
+    for number, (across, down) in enumerate(_STROKE):
+        at = QPointF(where.width() * across, where.height() * down)
+        canvas.tools.move(at) if number else canvas.tools.press(at)
+    canvas.tools.release()
+    window.canvas_page.canvas.fit()
+    return window
+
+
 def _differences(stage: Stage) -> QWidget:
     path = _first_path(stage)
     stage.program.images.clear()
@@ -483,6 +501,7 @@ SCENES = {
     "train": Scene(bring=_train, kept="light", empty=True),
     "settings": Scene(bring=_settings),
     "settings-machine": Scene(bring=_settings_machine),
+    "canvas": Scene(bring=_canvas),
     "mask": Scene(bring=_mask, kept="dark"),
     "differences": Scene(bring=_differences),
     "viewer": Scene(bring=_viewer),

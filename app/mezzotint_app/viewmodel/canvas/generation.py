@@ -81,7 +81,7 @@ class CanvasGeneration(QObject):
 
     def problem(self) -> str:
         """Return why nothing can be generated, or ""."""
-        return next(iter(self.create.problems(of_batch=True).values()), "")
+        return next(iter(self.create.problems(of_batch=not self.document.is_empty()).values()), "")
 
     def is_preparing(self) -> bool:
         """Whether images are being written for the queue."""

@@ -46,7 +46,7 @@ class GeneratePanel(QWidget):
         self._button.setProperty("role", "primary")
         self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter)"))
         self._line = plain_label(role="muted", wrap=True)
-        self._problem = plain_label(role="error", wrap=True)
+        self._problem = plain_label(role="warning", wrap=True)
         self._build()
         self._connect()
         self.show_model()
