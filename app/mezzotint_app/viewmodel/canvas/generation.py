@@ -151,7 +151,8 @@ def request_for(base: GenerateRequest, material: Material, choice: InpaintChoice
         return replace(request, images=references, inpaint=None, strength=None)
     init = keep(_opaque(material.picture), pasted_folder())
     images: tuple[ImageInput, ...] = (ImageInput(path=init.path, role="init", sha256=init.sha256),)
-    grows, mask = not is_blank(missing), _lighter(missing, alpha_of(material.mask))
+    grows = not is_blank(missing)
+    mask = _lighter(_grown(missing, choice.feather) if grows else missing, alpha_of(material.mask))
     inpaint = None
     if not is_blank(mask):
         kept = keep(mask, masks_folder())
@@ -172,11 +173,24 @@ def alpha_of(image: QImage, *, inverted: bool = False) -> QImage:
     return grey
 
 
-def _lighter(one: QImage, other: QImage) -> QImage:
+def _grown(grey: QImage, pixels: int) -> QImage:
+    """Extend white into the picture: the soft edge is inside the mask, and should not show what is missing."""
+    reach = 0
+    while reach < pixels:
+        step = min(reach + 1, pixels - reach)
+        for across, down in ((step, 0), (0, step)):
+            before = grey
+            for sign in (1, -1):
+                grey = _lighter(grey, before, sign * across, sign * down)
+        reach += step
+    return grey
+
+
+def _lighter(one: QImage, other: QImage, across: int = 0, down: int = 0) -> QImage:
     result = one.copy()
     painter = QPainter(result)
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_Lighten)
-    painter.drawImage(0, 0, other)
+    painter.drawImage(across, down, other)
     painter.end()
     return result
 

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel, kind_name
 from mezzotint_app.viewmodel.canvas.layers import KINDS, Layer, LayerKind
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 
@@ -43,6 +44,7 @@ class LayersPanel(QWidget):
         self.list.setToolTip(self.tr("Tools change the selected layer; Space shows or hides it"))
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.list.setMinimumHeight(96)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._opacity = QSlider(Qt.Orientation.Horizontal)
         self._opacity.setRange(0, 100)
         self._opacity.setAccessibleName(self.tr("Layer opacity"))
@@ -124,7 +126,7 @@ class LayersPanel(QWidget):
                 item.setData(_ID, layer.id)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
                 item.setCheckState(Qt.CheckState.Checked if layer.visible else Qt.CheckState.Unchecked)
-                item.setToolTip(kind_name(layer.kind))
+                item.setToolTip(plain_tooltip(f"{kind_name(layer.kind)}: {layer.name}"))
                 self.list.addItem(item)
                 if active is not None and layer.id == active.id:
                     self.list.setCurrentItem(item)
