@@ -182,7 +182,7 @@ class Program(QObject):
             life=self.engine,
         )
         self.canvas = CanvasModel(self.create, self.access, self.runner, self.librarian, self.pool, self)
-        self.canvas_keeping = CanvasKeeping(self.canvas, paths.state_folder() / "canvas.ora", self.files, self)
+        self.canvas_keeping = CanvasKeeping(self.canvas, paths.state_folder() / "canvas.ora", self.pool, self)
         self.create.preview.count_as(self.queue.running)
         self.picture_maker = PictureMaker(self.access, self.runner, self.cards, self.create, self.settings, self)
         self.gallery = Gallery(

@@ -15,9 +15,9 @@ _DELAY = 15_000  # milliseconds without a change until it is written
 class CanvasKeeping(QObject):
     """Work on the canvas survives a crash up to its last pause."""
 
-    def __init__(self, model: CanvasModel, path: Path, files: Executor, parent: QObject | None = None) -> None:
+    def __init__(self, model: CanvasModel, path: Path, pool: Executor, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._model, self._path, self._files = model, path, files
+        self._model, self._path, self._pool = model, path, pool
         self._is_read = self._changed = False
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
@@ -30,7 +30,7 @@ class CanvasKeeping(QObject):
     def restore(self) -> None:
         """Read the canvas of the last session, unless something has been painted already."""
         path = self._path
-        self._files.run(lambda: open_raster.read(path) if path.is_file() else None, self._restored, self._not_restored)
+        self._pool.run(lambda: open_raster.read(path) if path.is_file() else None, self._restored, self._not_restored)
 
     def save(self) -> None:
         """Write the canvas now, in the background, if it has changed; nothing is kept of an empty one."""
@@ -40,15 +40,15 @@ class CanvasKeeping(QObject):
         self._changed = False
         path, document, layers = self._path, self._model.document, self._model.snapshot()
         if document.is_empty():
-            self._files.run(lambda: path.unlink(missing_ok=True), None, self._not_saved)
+            self._pool.run(lambda: path.unlink(missing_ok=True), None, self._not_saved)
             return
 
         def write(frame: QRect) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(path, open_raster.written(layers, frame), overwrite=True)
+            atomic_write(path, open_raster.written(layers, frame, for_others=False), overwrite=True)
 
         frame = document.frame()
-        self._files.run(lambda: write(frame), None, self._not_saved)
+        self._pool.run(lambda: write(frame), None, self._not_saved)
 
     def _later(self, *_: object) -> None:
         self._changed = True

@@ -1,10 +1,11 @@
 """Layers and what they are for."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter
 
 from mezzotint_app.viewmodel.canvas.tiles import TileStore
 
@@ -13,6 +14,7 @@ KINDS: tuple[LayerKind, ...] = get_args(LayerKind)
 PICTURE: tuple[LayerKind, ...] = ("image", "sketch")  # what exports show and generation starts from
 MASK_TINT = QColor(214, 40, 96)
 _TINT_OPACITY = 0.5
+_STRIPE = 10  # pixels between stripes
 Modes = QPainter.CompositionMode
 
 
@@ -38,6 +40,17 @@ class CanvasState:
     frame: tuple[int, int, int, int]  # left, top, width and height
 
 
+@cache
+def stripes() -> QBrush:
+    """Return a brush with stripes from lower left to upper right, which show a mask without colour vision."""
+    tile = QImage(_STRIPE, _STRIPE, QImage.Format.Format_ARGB32_Premultiplied)
+    tile.fill(0)
+    for at in range(_STRIPE):
+        for width in range(2):
+            tile.setPixelColor((at + width) % _STRIPE, _STRIPE - 1 - at, QColor(255, 255, 255, 110))
+    return QBrush(tile)
+
+
 def draw_layer(painter: QPainter, layer: Layer, store: TileStore, where: QRect) -> None:
     """Draw a layer's pixels in `where` over what is there; a mask as a tint."""
     own = where.translated(-layer.x, -layer.y)
@@ -50,6 +63,9 @@ def draw_layer(painter: QPainter, layer: Layer, store: TileStore, where: QRect) 
         inner = QPainter(tint)
         inner.setCompositionMode(Modes.CompositionMode_SourceIn)
         inner.fillRect(tint.rect(), MASK_TINT)
+        inner.setCompositionMode(Modes.CompositionMode_SourceAtop)
+        inner.setBrushOrigin(-where.topLeft())
+        inner.fillRect(tint.rect(), stripes())
         inner.end()
         painter.drawImage(where.topLeft(), tint)
     else:

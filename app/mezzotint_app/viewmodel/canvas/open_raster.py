@@ -17,7 +17,7 @@ from mezzotint.errors import ImageRefused
 from mezzotint.trouble import shown, storage_error
 from mezzotint_app.viewmodel.canvas.document import MOST_LAYERS
 from mezzotint_app.viewmodel.canvas.layers import KINDS, PICTURE, Layer
-from mezzotint_app.viewmodel.canvas.png import Shown, png_of, thumbnail_of
+from mezzotint_app.viewmodel.canvas.png import QUICK, SMALL, Shown, png_of, thumbnail_of
 from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, tiles_of
 
 OWN = "https://mezzotint.invalid/canvas"  # a name, not an address
@@ -52,8 +52,9 @@ class _Described:
 # ---- writing
 
 
-def written(layers: list[Shown], frame: QRect) -> bytes:
-    """Return the file's bytes for layers from bottom to top."""
+def written(layers: list[Shown], frame: QRect, *, for_others: bool = True) -> bytes:
+    """Return the file's bytes for layers from bottom to top; `for_others`: small, and with what other programs need."""
+    level = SMALL if for_others else QUICK
     whole = extent(layers)
     whole = frame if whole.isEmpty() else whole
     data = io.BytesIO()
@@ -61,10 +62,11 @@ def written(layers: list[Shown], frame: QRect) -> bytes:
         archive.writestr("mimetype", MIMETYPE)
         archive.writestr("stack.xml", _stack_xml(layers, whole, frame), zipfile.ZIP_DEFLATED)
         for number, (_, store) in enumerate(layers):
-            archive.writestr(_source(number), png_of([(_PLAIN, store)], _own_extent(store)))
-        seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
-        archive.writestr("mergedimage.png", png_of(seen, whole))
-        archive.writestr("Thumbnails/thumbnail.png", thumbnail_of(seen, whole, _THUMBNAIL))
+            archive.writestr(_source(number), png_of([(_PLAIN, store)], _own_extent(store), level))
+        if for_others:
+            seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
+            archive.writestr("mergedimage.png", png_of(seen, whole))
+            archive.writestr("Thumbnails/thumbnail.png", thumbnail_of(seen, whole, _THUMBNAIL))
     return data.getvalue()
 
 

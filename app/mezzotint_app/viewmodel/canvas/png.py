@@ -11,17 +11,17 @@ from mezzotint_app.viewmodel.canvas.layers import Layer, draw_layer
 from mezzotint_app.viewmodel.canvas.tiles import SIDE, TileStore, blank
 
 Shown = tuple[Layer, TileStore]
-_LEVEL = 4  # of compression
+QUICK, SMALL = 1, 4  # levels of compression
 
 
-def png_of(layers: Iterable[Shown], where: QRect) -> bytes:
+def png_of(layers: Iterable[Shown], where: QRect, level: int = SMALL) -> bytes:
     """Return the layers over each other in `where` as a PNG with alpha (RGBA, 8 bits)."""
     found = list(layers)
 
     def strip(part: QRect) -> QImage:
         return drawn(found, part)
 
-    return _written(where, strip)
+    return _written(where, strip, level)
 
 
 def drawn(layers: Iterable[Shown], where: QRect) -> QImage:
@@ -58,8 +58,8 @@ def _strips(where: QRect) -> Iterable[QRect]:
         yield QRect(where.left(), top, where.width(), min(SIDE, where.top() + where.height() - top))
 
 
-def _written(where: QRect, strip: Callable[[QRect], QImage]) -> bytes:
-    packer = zlib.compressobj(_LEVEL)
+def _written(where: QRect, strip: Callable[[QRect], QImage], level: int = SMALL) -> bytes:
+    packer = zlib.compressobj(level)
     data = []
     for part in _strips(where):
         image = strip(part).convertToFormat(QImage.Format.Format_RGBA8888)

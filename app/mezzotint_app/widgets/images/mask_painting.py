@@ -1,17 +1,14 @@
 """Painting of a mask, the outpainting frame and the brush over an image."""
 
-from functools import cache
-
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, qRgba
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, qRgba
 
 from mezzotint_app import theme
+from mezzotint_app.viewmodel.canvas.layers import stripes
 from mezzotint_app.viewmodel.create.images.own_images import LIGHT
 from mezzotint_app.widgets.images.image_painting import on_screen, paint_image
 
 _TINT = (214, 40, 96)
-_STRIPES = QColor(255, 255, 255, 110)
-_STRIPE = 10  # screen pixels between stripes
 _DARK, _LIGHT = QColor(0, 0, 0, 200), QColor(255, 255, 255, 230)
 
 
@@ -49,21 +46,6 @@ def _tinted(mask: QImage) -> QImage:
     tinted = QImage(mask.constBits(), mask.width(), mask.height(), mask.bytesPerLine(), QImage.Format.Format_Indexed8)
     tinted.setColorTable(_COLOURS)
     return tinted
-
-
-@cache
-def _stripe() -> QImage:
-    tile = QImage(_STRIPE, _STRIPE, QImage.Format.Format_ARGB32_Premultiplied)
-    tile.fill(0)
-    for at in range(_STRIPE):
-        for width in range(2):
-            tile.setPixelColor((at + width) % _STRIPE, _STRIPE - 1 - at, _STRIPES)
-    return tile
-
-
-def stripes() -> QBrush:
-    """A brush with stripes from lower left to upper right."""
-    return QBrush(_stripe())
 
 
 def paint_growth(painter: QPainter, frame: QRectF, image: QRectF, handles: list[QPointF]) -> None:
