@@ -54,8 +54,7 @@ from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.placement import Placement
 from mezzotint.stages.prompts import encoded, prompt_inputs
-from mezzotint.stages.resolving import resolved_stage
-from mezzotint.stages.schedule import StageSchedule, plan_schedules
+from mezzotint.stages.schedule import StageSchedule, plan_schedules, resolved_stage
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.stages.tile_sizes import seen_size
 from mezzotint.stages.transition import ThroughPixels, apply_transition

@@ -5,7 +5,8 @@ its timesteps. Between samplers the noise is measured as sigma = exp(-log_snr / 
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -13,6 +14,7 @@ from mezzotint.errors import UsageError
 from mezzotint.families.family import Scheduler
 from mezzotint.families.noise_levels import log_snr_at, noise_levels, state_convention, timestep_at
 from mezzotint.families.samplers import build_scheduler, set_steps
+from mezzotint.protocol import ControlUsed, ModelUsed, ResolvedStage, Sampling
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
 _SAME = 1e-4  # relative; levels this close count as equal
@@ -183,3 +185,23 @@ def _scale_to_plain(convention: str, sigma: float) -> float:
     if convention == "ve":
         return 1.0
     return math.sqrt(1 + sigma**2) if convention == "vp" else 1 + sigma
+
+
+def resolved_stage(
+    stage: StageSetup, schedule: StageSchedule, used: ModelUsed, controls: Sequence[ControlUsed]
+) -> ResolvedStage:
+    """All values that a stage used; its LoRAs are not known here. `controls`: those of the request."""
+    return ResolvedStage(
+        model=used,
+        width=stage.width,
+        height=stage.height,
+        prompt=stage.prompt,
+        negative_prompt=stage.negative_prompt,
+        **{one.name: getattr(stage.sampling, one.name) for one in fields(Sampling)},
+        log_snr_start=schedule.entered_at,
+        log_snr_end=schedule.log_snr_cut,
+        timesteps=tuple(float(t) for t in schedule.timesteps),
+        sigmas=schedule.sigmas,
+        tile=stage.tile,
+        controls=tuple(controls[control.index] for control in stage.controls),
+    )

@@ -13,7 +13,7 @@ from mezzotint.sampling_protocol import Sampling
 from mezzotint.values.basic import Integer, Number
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.controls import controls_in_use
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
 from mezzotint_app.viewmodel.create.regions import FAMILIES, regions_in_use
 from mezzotint_app.viewmodel.create.sizes import LARGEST_AREA, SMALLEST, multiple_of, own_size, snapped
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use

@@ -23,7 +23,7 @@ from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.references import ReferencesModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
 from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
-from mezzotint_app.viewmodel.create.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.prompts import Prompts
 from mezzotint_app.viewmodel.create.reading import ReadSettings, read_metadata, read_request
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import RequestHistory, SeedChoice

@@ -10,9 +10,9 @@ PARTS: Mapping[str, Box] = {
     "right": (0.5, 0.0, 0.5, 1.0),
     "top": (0.0, 0.0, 1.0, 0.5),
     "bottom": (0.0, 0.5, 1.0, 0.5),
-    "left third": (0.0, 0.0, 0.334, 1.0),
-    "middle third": (0.333, 0.0, 0.334, 1.0),
-    "right third": (0.666, 0.0, 0.334, 1.0),
+    "left-third": (0.0, 0.0, 0.334, 1.0),
+    "middle-third": (0.333, 0.0, 0.334, 1.0),
+    "right-third": (0.666, 0.0, 0.334, 1.0),
     "centre": (0.25, 0.25, 0.5, 0.5),
 }
 FAMILIES = ("sd15", "sdxl", "pixart", "sana", "flux", "sd3")  # that follow regional prompts

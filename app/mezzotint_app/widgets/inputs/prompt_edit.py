@@ -12,9 +12,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.create.completion import PromptCompletion
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
-from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, WeightEdit, changed_weight
+from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompting.weights import FINE_STEP, STEP, WeightEdit, changed_weight
 from mezzotint_app.viewmodel.models.cards import LORA_FORMAT, dragged_lora
 from mezzotint_app.widgets.inputs.completion_list import CompletionList
 from mezzotint_app.widgets.inputs.prompt_marks import PromptMarks

@@ -3,7 +3,7 @@
 from PySide6.QtGui import QFont, QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
 from mezzotint_app import theme
-from mezzotint_app.viewmodel.create.prompt_syntax import Meaning, marks
+from mezzotint_app.viewmodel.create.prompting.syntax import Meaning, marks
 from mezzotint_app.widgets.inputs.text_places import TextPlaces
 
 _MARKED = 8_000  # characters of a line above which nothing is highlighted

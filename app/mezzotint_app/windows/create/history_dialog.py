@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from mezzotint_app.viewmodel.create.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.prompts import Prompts
 from mezzotint_app.widgets.labels import plain_label
 
 _SHOWN = 300  # characters of a prompt

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST, PromptTokens
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit

@@ -141,9 +141,9 @@ class RegionRow(QWidget):
             "right": self.tr("Right half"),
             "top": self.tr("Upper half"),
             "bottom": self.tr("Lower half"),
-            "left third": self.tr("Left third"),
-            "middle third": self.tr("Middle third"),
-            "right third": self.tr("Right third"),
+            "left-third": self.tr("Left third"),
+            "middle-third": self.tr("Middle third"),
+            "right-third": self.tr("Right third"),
             "centre": self.tr("Centre"),
         }
         return [*(Choice(value=part, name=names[part]) for part in PARTS), Choice(value="", name=self.tr("Other box"))]

@@ -18,7 +18,7 @@ from mezzotint_app.viewmodel.create import checks as create_checks
 from mezzotint_app.viewmodel.create import sizes
 from mezzotint_app.viewmodel.create.checks import Checked, problems
 from mezzotint_app.viewmodel.create.controls import ControlChoice
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 

@@ -16,7 +16,7 @@ from mezzotint.jobs.requests import run_key
 from mezzotint.jobs.store import PhaseSeconds
 from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, ModelRef, Output
 from mezzotint_app.stored import read, write
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings, CreateState, LoraChoice
 

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from mezzotint.library_protocol import Completion
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.completion import PromptCompletion
+from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 
 FOUND = (Completion(kind="tag", text="blue_eyes", detail="12"), Completion(kind="embedding", text="blur", path="/b"))

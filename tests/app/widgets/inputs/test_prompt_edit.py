@@ -10,8 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from mezzotint.library_protocol import ModelCard
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
-from mezzotint_app.viewmodel.create.prompt_weights import STEP, changed_weight
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompting.weights import STEP, changed_weight
 from mezzotint_app.viewmodel.models.cards import lora_data
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 

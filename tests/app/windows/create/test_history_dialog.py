@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.prompts import Prompts
 from mezzotint_app.viewmodel.create.state import CreateState
 from mezzotint_app.windows.create.history_dialog import HistoryDialog
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from mezzotint.library_protocol import TokenCount
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
 
 COUNT = TokenCount(encoder="text_encoder", tokens=3, limit=75, chunks=1, cut=0, honours_weights=True)
 

@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from mezzotint.library_protocol import TokenCount, TokenRequest
 from mezzotint_app.processes.service import Failure, Service
-from mezzotint_app.viewmodel.create.prompt_weights import has_weights
+from mezzotint_app.viewmodel.create.prompting.weights import has_weights
 
 LONGEST = 65_536  # characters accepted by the engine
 DELAY = 150  # milliseconds

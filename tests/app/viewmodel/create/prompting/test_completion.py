@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mezzotint.library_protocol import Completion
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.completion import PromptCompletion, TextEdit, edit_of, typed_at
+from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion, TextEdit, edit_of, typed_at
 
 pytestmark = pytest.mark.requires_package("PySide6")
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from mezzotint_app.viewmodel.create.prompt_weights import groups
+from mezzotint_app.viewmodel.create.prompting.weights import groups
 
 Meaning = Literal["stronger", "weaker", "quiet", "tag", "wildcard", "choice", "error"]
 

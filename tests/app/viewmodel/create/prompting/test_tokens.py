@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.library_protocol import TokenCount, TokenRequest
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST, PromptTokens
 
 
 def count(tokens=5, limit=75, chunks=1, cut=0, weights=True, encoder="text_encoder"):

@@ -4,8 +4,8 @@ import pytest
 
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST
-from mezzotint_app.viewmodel.create.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
 from mezzotint_app.viewmodel.create.state import CreateState
 
 pytestmark = pytest.mark.requires_package("PySide6")

@@ -7,11 +7,11 @@ from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.completion import PromptCompletion
-from mezzotint_app.viewmodel.create.prompt_alternatives import PromptAlternatives
-from mezzotint_app.viewmodel.create.prompt_draws import PromptDraws
-from mezzotint_app.viewmodel.create.prompt_history import PromptHistory
-from mezzotint_app.viewmodel.create.prompt_tokens import LONGEST, PromptTokens
+from mezzotint_app.viewmodel.create.prompting.alternatives import PromptAlternatives
+from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion
+from mezzotint_app.viewmodel.create.prompting.draws import PromptDraws
+from mezzotint_app.viewmodel.create.prompting.history import PromptHistory
+from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST, PromptTokens
 from mezzotint_app.viewmodel.create.state import CreateState
 
 

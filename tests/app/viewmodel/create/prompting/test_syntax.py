@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint_app.viewmodel.create.prompt_syntax import marks
+from mezzotint_app.viewmodel.create.prompting.syntax import marks
 
 pytestmark = pytest.mark.requires_package("PySide6")
 

@@ -5,7 +5,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mezzotint.families.text.clip_prompt import Fragment, parse
-from mezzotint_app.viewmodel.create.prompt_weights import FINE_STEP, STEP, changed_weight, groups, has_weights, word_at
+from mezzotint_app.viewmodel.create.prompting.weights import (
+    FINE_STEP,
+    STEP,
+    changed_weight,
+    groups,
+    has_weights,
+    word_at,
+)
 
 HARD = st.text(st.sampled_from(list("ab c,()[]\\:.1 2-{|}\nBREAK")), max_size=40)
 STEPS = st.sampled_from([STEP, -STEP, FINE_STEP, -FINE_STEP])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.jobs.matrix import alternatives
-from mezzotint_app.viewmodel.create.prompt_alternatives import Alternatives, PromptAlternatives, counted
+from mezzotint_app.viewmodel.create.prompting.alternatives import Alternatives, PromptAlternatives, counted
 
 
 def test_without_braces_nothing_is_counted(inline, qapp):

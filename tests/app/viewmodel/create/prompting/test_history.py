@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint_app.viewmodel.create.prompt_history import MAX_CHARACTERS, MAX_PROMPTS, PromptHistory, bounded
+from mezzotint_app.viewmodel.create.prompting.history import MAX_CHARACTERS, MAX_PROMPTS, PromptHistory, bounded
 
 PROMPTS = st.lists(st.text("ab ", max_size=4), max_size=12)
 

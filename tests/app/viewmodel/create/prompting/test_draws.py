@@ -4,7 +4,7 @@ import pytest
 
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.prompt_draws import PromptDraws
+from mezzotint_app.viewmodel.create.prompting.draws import PromptDraws
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
