@@ -41,29 +41,20 @@ _COPIES = 20  # of each, in a batch's folder
 _BATCHES = 2
 _MADE = 16  # images of a batch that are finished when the screenshot is taken
 PROMPT = "a red house by the sea at dusk"
+_XL, _DIT = "starter-xl", "starter-dit"
 # Contents of the gallery, newest first: prompt, model, rating.
 MADE = (
-    ("a white lighthouse on the coast at night", "starter-xl", 5),
-    ("a yellow balloon over the sea at dawn", "starter-xl", 0),
-    ("a blue boat on the sea by day", "starter-dit", 3),
-    ("a big red tree in a meadow at dawn", "starter-xl", 0),
-    ("an orange tent in the mountains at night", "starter-xl", 4),
-    ("a purple castle in the forest at sunset", "starter-dit", 0),
-    ("a green tree in the snow", "starter-xl", 0),
-    ("a yellow car in the desert by day", "starter-xl", 2),
-    ("a pink balloon over the mountains at dusk", "starter-dit", 0),
-    ("a red boat at sunset", "starter-xl", 5),
-    ("a black house in the snow", "starter-xl", 0),
-    ("a big orange lighthouse at sunset", "starter-dit", 0),
-    ("a yellow castle in the rain", "starter-xl", 0),
-    ("a purple tree on an island by day", "starter-xl", 3),
-    ("a brown balloon at sunset", "starter-dit", 0),
-    ("a white tent in the mountains at dusk", "starter-xl", 0),
-    ("a blue car in the forest", "starter-xl", 0),
-    ("a red lighthouse on an island by day", "starter-xl", 4),
-    ("a green boat at dawn", "starter-dit", 0),
-    ("a yellow house in the forest in the rain", "starter-xl", 0),
-)
+    ("a white lighthouse on the coast at night", _XL, 5), ("a yellow balloon over the sea at dawn", _XL, 0),
+    ("a blue boat on the sea by day", _DIT, 3), ("a big red tree in a meadow at dawn", _XL, 0),
+    ("an orange tent in the mountains at night", _XL, 4), ("a purple castle in the forest at sunset", _DIT, 0),
+    ("a green tree in the snow", _XL, 0), ("a yellow car in the desert by day", _XL, 2),
+    ("a pink balloon over the mountains at dusk", _DIT, 0), ("a red boat at sunset", _XL, 5),
+    ("a black house in the snow", _XL, 0), ("a big orange lighthouse at sunset", _DIT, 0),
+    ("a yellow castle in the rain", _XL, 0), ("a purple tree on an island by day", _XL, 3),
+    ("a brown balloon at sunset", _DIT, 0), ("a white tent in the mountains at dusk", _XL, 0),
+    ("a blue car in the forest", _XL, 0), ("a red lighthouse on an island by day", _XL, 4),
+    ("a green boat at dawn", _DIT, 0), ("a yellow house in the forest in the rain", _XL, 0),
+)  # fmt: skip
 _OF_TODAY, _OF_YESTERDAY = 8, 14  # index of the first image of an earlier day
 _WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
 _LONG = 120  # steps of the task that runs during the screenshot
@@ -472,14 +463,6 @@ def _create_styles(stage: Stage) -> QWidget:
     return stage.page(CREATE)
 
 
-def _save_style(stage: Stage) -> QWidget:
-    stage.page(CREATE)
-    create = stage.program.create
-    create.chosen.change(steps=24, guidance_scale=4.5, sampler="euler", schedule=None)
-    stage.window.dialogs.save_style()
-    return stage.opened(SaveStyleDialog)
-
-
 SCENES = {
     "first-run": Scene(bring=_first_run, empty=True),
     "create-empty": Scene(bring=_empty_page(CREATE), empty=True),
@@ -491,7 +474,7 @@ SCENES = {
     "create-control": Scene(bring=_create_control, empty=True),
     "create-styles": Scene(bring=_create_styles, empty=True),
     "styles": Scene(bring=_styles, empty=True),
-    "save-style": Scene(bring=_save_style, empty=True),
+    "save-style": Scene(bring=_dialog(SaveStyleDialog, lambda stage: stage.window.dialogs.save_style()), empty=True),
     "edit": Scene(bring=_edit),
     "gallery": Scene(bring=_gallery, kept="light"),
     "models": Scene(bring=_models, kept="light"),
