@@ -168,6 +168,23 @@ $L__BB0_2:
     assert np.array_equal(run(body), (np.arange(64) ^ 1) % 4)
 
 
+def test_threads_wait_for_the_rest_of_their_warp_wherever_it_is():
+    body = """
+	setp.ge.u32 %p1, %r1, 40;
+	mov.u32 %r2, %r1;
+	@%p1 bra $L__BB0_2;
+$L__BB0_1:
+	shfl.sync.bfly.b32 %r4|%p2, %r2, 31, 31, -1;
+	st.global.u32 [%rd5], %r4;
+	bra.uni $L__BB0_3;
+$L__BB0_2:
+	add.s32 %r2, %r2, 100;
+	bra.uni $L__BB0_1;
+$L__BB0_3:"""
+    threads = np.arange(64)
+    assert np.array_equal(run(body), (threads + 100 * (threads >= 40)).reshape(2, 32)[:, ::-1].ravel())
+
+
 def test_blocks_have_memory_of_their_own():
     body = """
 	mov.u32 %r2, %ctaid.x;

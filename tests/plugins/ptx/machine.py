@@ -14,6 +14,7 @@ from ptx.program import Address, Instruction, Operand, Program, PtxError, Symbol
 from ptx.registers import Registers
 
 WARP = 32
+_OF_WARPS = ("shfl.sync", "mma.sync", "ldmatrix.sync", "vote.sync")  # which wait for all threads of a warp
 
 
 class Machine:
@@ -33,6 +34,8 @@ class Machine:
         self.lanes = self._all = np.arange(blocks * threads)  # executing the current instruction
         self.places = np.zeros(blocks * threads, np.int64)  # program counter of each thread
         self.waiting = np.zeros(blocks * threads, bool)  # for what other threads or copies bring about
+        self.early = np.zeros(blocks * threads, bool)  # at an instruction of their warp, before the others
+        self._patient = True  # as long as others may still come there
         self.units = Units(self)
         self.overlapping = 0  # copies in flight at each product, summed
 
@@ -53,13 +56,20 @@ class Machine:
         """Where the threads are that are furthest behind of those that do not wait; copies arrive when all do."""
         end = len(self.program.code)
         while True:
-            place = int(np.where(self.waiting, end, self.places).min())
-            if place < end or not self.waiting.any():
+            place = int(np.where(self.waiting | self.early, end, self.places).min())
+            if place < end or not (self.waiting.any() or self.early.any()):
                 return place
-            self.units.land_one()
+            if self.waiting.any():
+                self.units.land_one()
+            else:
+                self.early[:], self._patient = False, False
 
     def _step(self, place: int, instruction: Instruction, step: "Step | None") -> None:
         behind = (self.places == place) & ~self.waiting
+        if self._patient and instruction.name.startswith(_OF_WARPS) and not behind.all():
+            behind = self._of_whole_warps(behind)
+            if not behind.any():
+                return
         self.lanes = self._all if behind.all() else np.flatnonzero(behind)
         self.places[self.lanes] = place + 1
         if instruction.guard is not None:
@@ -69,6 +79,12 @@ class Machine:
             raise PtxError("unknown instruction")
         if len(self.lanes):
             step(self, instruction)
+
+    def _of_whole_warps(self, arrived: np.ndarray) -> np.ndarray:
+        """The threads of which the whole warp has arrived; the others wait."""
+        whole = np.repeat(arrived.reshape(-1, WARP).all(1), WARP)
+        self.early = (self.early | arrived) & ~whole
+        return arrived & whole
 
     def read(self, operand: Operand, kind: str) -> np.ndarray:
         """Return an operand's values for the active threads."""
