@@ -23,6 +23,7 @@ CAUSAL, INT8_SCORES, INT8_VALUES, HALF_SUM_FLAG, FP8_VALUES = 1, 2, 8, 16, 32
 FORWARD, SHORT_KEYS, INT8, DROPOUT, INT8_ALL, HALF_SUMS, INT8_FP8, HOPPER = range(8)  # kinds of instances
 MAP_NORESERVE = 0x4000  # Linux's value; Python exports it from 3.13 on
 _STEPS, _FLIPPED = 0.3, 1e-3  # of RMS: the output's rounding, and 8-bit roundings that float32 decides otherwise
+_FLIPPED_FLOATS = 3e-3  # those of weights in e4m3, of which one step of a row's largest is an eighth of it
 LOWEST_SUM = -1e38  # lower LSE values are from rows in which every key has the lowest bias
 
 
@@ -475,7 +476,8 @@ def judge(tensors: Tensors) -> tuple[float, float]:
     allowed = 2 * (plain.to(problem.dtype).double() - wanted).abs().max() + 2 * roundings + 1e-6
     output = _worst((tensors.out.double() - wanted).abs(), allowed)
     if quantized:
-        output = max(output, _distance(tensors.out.double(), plain, _STEPS * torch.finfo(problem.dtype).eps + _FLIPPED))
+        flipped = _FLIPPED_FLOATS if problem.int8_fp8 else _FLIPPED
+        output = max(output, _distance(tensors.out.double(), plain, _STEPS * torch.finfo(problem.dtype).eps + flipped))
     seen = torch.isfinite(sums)
     same = torch.equal(torch.isfinite(tensors.lse), seen) and bool((tensors.lse[~seen] == -math.inf).all())
     got, sums, plain_sums = (each.double().clamp(min=LOWEST_SUM)[seen] for each in (tensors.lse, sums, plain_sums))
