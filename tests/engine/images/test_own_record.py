@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     ModelRef,
     Output,
     Stage,
+    Transition,
 )
 
 MakeRecord = Callable[..., ImageRecord]
@@ -113,5 +114,13 @@ def test_control_images_are_told_and_never_on_another_computer(make_record: Make
     assert found.other["controls"] == "canny.safetensors:0.8"
     for names in ({"image": "//evil/a.png", "model": "m"}, {"image": "a.png", "model": "\\\\evil\\m"}):
         request = replace(record.request, controls=(ControlRef(**names),))
+        with pytest.raises(UnreadableError, match="names a file on another computer"):
+            metadata_of_record(record_to_json(replace(record, request=request)))
+
+
+def test_upscalers_are_never_on_another_computer(make_record: MakeRecord) -> None:
+    record = make_record()
+    away = Cascade(stages=record.request.cascade.stages, transitions=(Transition(upscaler="//evil/4x.pth"),))
+    for request in (replace(record.request, cascade=away), replace(record.request, init_upscaler="\\\\evil\\4x.pth")):
         with pytest.raises(UnreadableError, match="names a file on another computer"):
             metadata_of_record(record_to_json(replace(record, request=request)))

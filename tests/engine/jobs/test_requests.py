@@ -97,6 +97,7 @@ def test_images_go_where_they_would_have_gone_from_the_folder_of_then(path, tmp_
 def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.safetensors").touch()
+    (tmp_path / "4x.pth").touch()
     (tmp_path / "sdxl-base").mkdir()
     stages = (
         Stage(
@@ -113,7 +114,8 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
         embeddings=("e",),
         loras=(LoraRef(path="/abs/l"),),
         controls=(ControlRef(image="c.png", model="net"),),
-        cascade=Cascade(stages=stages),
+        init_upscaler="4x-Sharp",
+        cascade=Cascade(stages=stages, transitions=(Transition(upscaler="4x.pth"), Transition())),
     )
     resolved = resolve(request).request
     here = f"{tmp_path}{os.sep}"
@@ -121,6 +123,8 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     assert resolved.embeddings == (f"{here}e",)
     assert resolved.loras[0].path == str(Path("/abs/l").absolute())
     assert (resolved.controls[0].image, resolved.controls[0].model) == (f"{here}c.png", f"{here}net")
+    assert [one.upscaler for one in resolved.cascade.transitions] == [f"{here}4x.pth", "bicubic"]
+    assert resolved.init_upscaler == "4x-Sharp"
     first, second, third = resolved.cascade.stages
     assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
     assert first.model.parts == (f"{here}v", f"{here}t")
