@@ -59,8 +59,8 @@ def to_latents(
     """
     array = numpy.array(image.convert("RGB")).astype(numpy.float32)
     array /= 255.0
-    pixels = torch.from_numpy(array[None].transpose(0, 3, 1, 2))  # channels-last strides, as in diffusers
-    pixels.mul_(2.0).sub_(1.0)
+    pixels = 2.0 * torch.from_numpy(array[None].transpose(0, 3, 1, 2))  # channels-last strides, as in diffusers
+    pixels.sub_(1.0)
     pixels = pixels.contiguous() if is_control else pixels
     if hidden is not None:
         pixels = pixels * (torch.from_numpy(numpy.array(hidden))[None, None] < 128)
