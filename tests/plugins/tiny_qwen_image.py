@@ -6,6 +6,15 @@ from typing import Any
 from original_files import seeing_model, wan_vae, weights
 from tiny_flow import qwen_tokenizer, qwen_vl, video_autoencoder
 
+_SIZES: dict[str, Any] = {
+    "in_channels": 64,
+    "out_channels": 16,
+    "attention_head_dim": 32,
+    "num_attention_heads": 2,
+    "joint_attention_dim": 256,
+    "axes_dims_rope": (4, 14, 14),
+}
+
 
 def write_tiny_qwen_image(folder: Path, *, seed: int = 0, encoder: Any = None, **others: object) -> Path:
     """Write a diffusers folder; `others` are settings of the transformer."""
@@ -24,20 +33,26 @@ def write_tiny_qwen_image(folder: Path, *, seed: int = 0, encoder: Any = None, *
     return folder
 
 
+def write_tiny_qwen_control(folder: Path, *, seed: int = 1, **others: object) -> Path:
+    """Write a ControlNet for such a model; `others` are settings of it."""
+    import torch
+    from diffusers import QwenImageControlNetModel
+
+    torch.manual_seed(seed)
+    network = QwenImageControlNetModel(**_SIZES | {"num_layers": 1} | others).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if not parameter.any():  # what begins at zero, so that it has an effect
+                parameter.normal_(std=0.2)
+    network.save_pretrained(folder)
+    return folder
+
+
 def transformer(**others: object) -> Any:
     """Return a Qwen-Image transformer."""
     from diffusers import QwenImageTransformer2DModel
 
-    settings: dict[str, Any] = {
-        "in_channels": 64,
-        "out_channels": 16,
-        "num_layers": 2,
-        "attention_head_dim": 32,
-        "num_attention_heads": 2,
-        "joint_attention_dim": 256,
-        "axes_dims_rope": (4, 14, 14),
-    }
-    return QwenImageTransformer2DModel(**settings | others).eval()
+    return QwenImageTransformer2DModel(**_SIZES | {"num_layers": 2} | others).eval()
 
 
 def split_files(folder: Path, name: str = "qwen_image_2512_bf16") -> dict[str, dict[str, Any]]:

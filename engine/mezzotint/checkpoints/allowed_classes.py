@@ -178,7 +178,14 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
 }
 
 # Classes that a control network's folder may name; the third is xinsir's name for the second.
-CONTROLS = ("ControlNetModel", "ControlNetUnionModel", "ControlNetModel_Union", "T2IAdapter", "FluxControlNetModel")
+CONTROLS = (
+    "ControlNetModel",
+    "ControlNetUnionModel",
+    "ControlNetModel_Union",
+    "T2IAdapter",
+    "FluxControlNetModel",
+    "QwenImageControlNetModel",
+)
 
 # Config keys that ask a library to run code shipped with the model.
 CODE_KEYS = frozenset({"auto_map", "custom_pipeline", "custom_pipelines", "custom_revision", "trust_remote_code"})

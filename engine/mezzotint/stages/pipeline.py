@@ -70,7 +70,7 @@ def components_needed(setup: CascadeSetup, *, previews: bool) -> list[list[str]]
         pixels_after = index == last or setup.transitions[index].space == "pixel"
         pixels_before = setup.transitions[index - 1].space == "pixel" if index else setup.images.init is not None
         inpaints = setup.images.inpaint is not None or stage.sources.takes_mask
-        shows = any(control.settings.kind == "flux-controlnet" for control in stage.controls)
+        shows = any(control.settings.takes_latents for control in stage.controls)
         with_vae = pixels_after or pixels_before or previews or inpaints or stage.references or shows
         needed.append([n for n in stage.sources.components if n != "vae" or with_vae])
     return needed

@@ -17,7 +17,7 @@ from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import NamedShapes
 from mezzotint.families.control.t2i_adapter import is_t2i_adapter
-from mezzotint.families.control.transformer_config import FLUX_BLOCK, MARK, MODES
+from mezzotint.families.control.transformer_config import FLUX_MARK, MARK, MODES, QWEN_MARK
 from mezzotint.families.family import Original
 from mezzotint.families.foreign import kind_of_file
 
@@ -26,7 +26,7 @@ _NOT_USED: tuple[tuple[str, str], ...] = (
     (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
     (r"^lllite_", "a ControlNet-LLLite"),
     (r"(^|\.)(control_all_x_embedder|control_layers|controlnet_blocks|controlnet_x_embedder)\.", "a ControlNet of "
-     "another transformer than FLUX.1"),
+     "another transformer than FLUX.1 and Qwen-Image"),
 )  # fmt: skip
 _MARK = re.compile(r"(^|\.)(controlnet_cond_embedding|input_hint_block)\.")
 
@@ -99,7 +99,10 @@ def _kind_by_names(names: Shapes) -> ControlKind | None:
     if is_t2i_adapter(names):
         return "t2i-adapter"
     of_pixels = any(name.startswith("input_hint_block.") for name in names)
-    return "flux-controlnet" if MARK in names and FLUX_BLOCK in names and not of_pixels else None
+    if MARK not in names or of_pixels:
+        return None
+    marks: tuple[tuple[str, ControlKind], ...] = ((FLUX_MARK, "flux-controlnet"), (QWEN_MARK, "qwen-controlnet"))
+    return next((kind for mark, kind in marks if mark in names), None)
 
 
 def _ip_adapter(path: Path, network: NetworkFiles, encoder: str | None) -> ControlCheckpoint:

@@ -1,4 +1,4 @@
-"""A FLUX.1 transformer with its ControlNets, which are asked before each of its calls with the same arguments."""
+"""A FLUX.1 or Qwen-Image transformer with its ControlNets, asked before each of its calls with the same arguments."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _UNGUIDED = 1.0  # for ControlNets that embed a scale beside a transformer with 
 
 def controlled(model: LoadedModel, network: Network, conditioning: Conditioning) -> Network:
     """The transformer as called with the control images that are used in this step; itself if there are none."""
-    used = [one for one in conditioning.controls if one.kind == "flux-controlnet" and one.weight]
+    used = [one for one in conditioning.controls if one.takes_latents and one.weight]
     return _Controlled(model, network, conditioning, used) if used else network
 
 
@@ -27,8 +27,10 @@ class _Controlled:
     def __init__(
         self, model: LoadedModel, network: Network, conditioning: Conditioning, controls: Sequence[ControlSettings]
     ) -> None:
-        self.config = network.config
         self._model, self._network, self._conditioning, self._controls = model, network, conditioning, controls
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the transformer has
+        return getattr(vars(self)["_network"], name)
 
     def __call__(self, **arguments: Any) -> Any:  # noqa: ANN401  diffusers has no types
         double: Samples = None
@@ -37,25 +39,25 @@ class _Controlled:
             made = self._asked(control, arguments)
             double, single = (_sum(*pair) for pair in zip((double, single), made, strict=True))
         added = {"controlnet_block_samples": double, "controlnet_single_block_samples": single}
-        return self._network(**arguments, **added)
+        return self._network(**arguments, **{name: each for name, each in added.items() if each is not None})
 
     def _asked(self, control: ControlSettings, arguments: dict[str, Any]) -> tuple[Samples, Samples]:
         network, rows = self._model.networks[control.component], arguments["hidden_states"].shape[0]
         words, device = arguments["encoder_hidden_states"], arguments["hidden_states"].device
-        guidance = None
-        if network.config.guidance_embeds:
-            usual = words.new_full((rows,), _UNGUIDED)
-            guidance = self._conditioning.tensors.get("guidance", usual)
-        mode = None if control.mode is None else torch.full((rows, 1), control.mode, dtype=torch.long, device=device)
-        made: tuple[Samples, Samples] = network(
-            **arguments | {"guidance": guidance, "return_dict": False},
-            controlnet_cond=packed(self._conditioning.tensors[control.tensor]),
-            controlnet_mode=mode,
-            conditioning_scale=control.weight,
-        )
-        count, singles = len(self._network.transformer_blocks), len(self._network.single_transformer_blocks)
-        several = len({each.component for each in self._controls}) > 1
-        return (_spread(made[0], count), _spread(made[1], singles)) if several else made
+        own = dict(arguments)
+        if control.kind == "flux-controlnet":
+            own["guidance"] = None
+            if network.config.guidance_embeds:
+                own["guidance"] = self._conditioning.tensors.get("guidance", words.new_full((rows,), _UNGUIDED))
+            if control.mode is not None:
+                own["controlnet_mode"] = torch.full((rows, 1), control.mode, dtype=torch.long, device=device)
+        seen = packed(self._conditioning.tensors[control.tensor])
+        made = network(**own, controlnet_cond=seen, conditioning_scale=control.weight)
+        double, single = made if isinstance(made, tuple) else (made, None)
+        if len({each.component for each in self._controls}) == 1:
+            return double, single
+        singles = 0 if single is None else len(self._network.single_transformer_blocks)
+        return _spread(double, len(self._network.transformer_blocks)), _spread(single, singles)
 
 
 def _spread(samples: Samples, blocks: int) -> Samples:

@@ -11,7 +11,7 @@ from mezzotint.families.control.ip_adapter import cross_attention_widths, ip_ada
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import Config, NamedShapes
 from mezzotint.families.control.t2i_adapter import t2i_adapter_config, why_other_features
-from mezzotint.families.control.transformer_config import flux_config, why_other_transformer
+from mezzotint.families.control.transformer_config import flux_config, qwen_config, why_other_transformer
 from mezzotint.families.family import ComponentSource, ModelSources
 
 _MADE_FOR = {768: "Stable Diffusion 1.5", 1024: "Stable Diffusion 2", 1280: "the SDXL refiner", 2048: "SDXL"}
@@ -24,6 +24,7 @@ class _Kind:
 
     component: str  # name in the model; further ones are numbered
     denoiser: str = "unet"  # beside which it works
+    family: str | None = None  # None: any with that denoiser
     made_for: str = "a U-Net, of SDXL or SD 1.5"
     library: str
     config: Callable[[ControlCheckpoint, ModelSources], Config]  # beside this model
@@ -69,7 +70,7 @@ def why_not(checkpoint: ControlCheckpoint, sources: ModelSources, model: str) ->
     """Why a model cannot use a control network, as a clause; None if it can. Raises ModelRefused if damaged."""
     kind = _KINDS[checkpoint.kind]
     denoiser = sources.components.get(kind.denoiser)
-    if denoiser is None or (kind.denoiser == "transformer" and sources.family != "flux"):
+    if denoiser is None or kind.family not in (None, sources.family):
         return f"{plain(model, 100)} is of the family {sources.family}, and it is for {kind.made_for}"
     if sources.detected.references:
         return f"{plain(model, 100)} edits reference images, and it is for models that do not"
@@ -123,6 +124,11 @@ def _flux_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config
     return flux_config(shapes, sources.components["transformer"].config)
 
 
+def _qwen_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
+    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a ControlNet of Qwen-Image")
+    return qwen_config(shapes, sources.components["transformer"].config)
+
+
 def _other_transformer(config: Config, transformer: Mapping[str, object], _: ModelSources) -> str | None:
     return why_other_transformer(config, transformer)
 
@@ -162,7 +168,18 @@ _KINDS: Mapping[ControlKind, _Kind] = {
         difference=_other_transformer,
         text_width=None,
         denoiser="transformer",
+        family="flux",
         made_for="FLUX.1",
+    ),
+    "qwen-controlnet": _Kind(
+        component="qwen_controlnet",
+        library="diffusers",
+        config=_qwen_config,
+        difference=_other_transformer,
+        text_width=None,
+        denoiser="transformer",
+        family="qwen-image",
+        made_for="Qwen-Image",
     ),
     "ip-adapter": _Kind(
         component="ip_adapter",

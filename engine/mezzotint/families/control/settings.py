@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 # ControlNets and T2I-Adapters are asked before each call of the denoiser; IP-Adapters once, and attended to.
-ControlKind: TypeAlias = Literal["controlnet", "t2i-adapter", "ip-adapter", "flux-controlnet"]
+ControlKind: TypeAlias = Literal["controlnet", "t2i-adapter", "ip-adapter", "flux-controlnet", "qwen-controlnet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,11 @@ class ControlSettings:
     def is_asked_each_step(self) -> bool:
         """Whether its network works while the denoiser does."""
         return self.kind != "ip-adapter"
+
+    @property
+    def takes_latents(self) -> bool:
+        """Whether its network sees latents of the image, as ControlNets of transformers do."""
+        return self.kind in ("flux-controlnet", "qwen-controlnet")
 
     def at_step(self, index: int, steps: int) -> "ControlSettings":
         """Same for a step; its weight is 0 outside the interval, in whole steps as in diffusers' pipelines."""

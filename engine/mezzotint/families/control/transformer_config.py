@@ -1,11 +1,11 @@
-"""Configuration of a ControlNet for FLUX.1: what its tensors' shapes show, and what its transformer has as well."""
+"""Configuration of a ControlNet for FLUX.1 or Qwen-Image: by its tensors' shapes, and like its transformer's."""
 
 from collections.abc import Mapping
 
 from mezzotint.families.control.shapes import Config, NamedShapes
 
 MARK = "controlnet_x_embedder.weight"
-FLUX_BLOCK = "transformer_blocks.0.attn.add_q_proj.weight"
+FLUX_MARK, QWEN_MARK = "context_embedder.weight", "txt_in.weight"
 MODES = "controlnet_mode_embedder.weight"
 _MOST_BLOCKS = 256
 
@@ -29,10 +29,29 @@ def flux_config(shapes: NamedShapes, transformer: Mapping[str, object]) -> Confi
     }
 
 
+def qwen_config(shapes: NamedShapes, transformer: Mapping[str, object]) -> Config:
+    """The same for Qwen-Image."""
+    width, channels = shapes.of("img_in.weight", 2)
+    head = shapes.of("transformer_blocks.0.attn.norm_q.weight", 1)[0]
+    return {
+        "_class_name": "QwenImageControlNetModel",
+        "in_channels": channels,
+        "out_channels": channels // 4,
+        "num_layers": len(shapes.count(r"transformer_blocks\.(\d+)\.", most=_MOST_BLOCKS)),
+        "attention_head_dim": head,
+        "num_attention_heads": width // head,
+        "joint_attention_dim": shapes.of("txt_in.weight", 2)[1],
+        "axes_dims_rope": transformer.get("axes_dims_rope", [16, 56, 56]),
+        "extra_condition_channels": shapes.of(MARK, 2)[1] - channels,
+    }
+
+
 def why_other_transformer(config: Config, transformer: Mapping[str, object]) -> str | None:
-    """Why a FLUX.1 transformer cannot take what it adds; None if it can."""
+    """Why a transformer cannot take what it adds; None if it can."""
+    if config.get("extra_condition_channels"):
+        return f"it takes {config['extra_condition_channels']} more channels than an image has, as for inpainting"
     names = ("in_channels", "attention_head_dim", "num_attention_heads", "joint_attention_dim", "pooled_projection_dim")
     for name in names:
-        if config[name] != transformer.get(name):
+        if name in config and config[name] != transformer.get(name):
             return f"its {name} is {config[name]}, the model's {transformer.get(name)}"
     return None

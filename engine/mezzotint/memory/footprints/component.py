@@ -69,7 +69,7 @@ def role_of(class_name: str) -> Role:
 def _given(config: Any) -> float:  # noqa: ANN401  diffusers has no types
     """Numbers per latent pixel that a control network adds to a U-Net: of its layers, each level at half the sides."""
     if config.get("joint_attention_dim") is not None:  # of a transformer, whose tokens are 2x2 latent pixels
-        blocks = config.num_layers + config.num_single_layers
+        blocks = config.num_layers + config.get("num_single_layers", 0)
         return float(blocks * config.num_attention_heads * config.attention_head_dim / 4)
     if config.get("adapter_type") is not None:
         is_xl = config.adapter_type == "full_adapter_xl"  # which begins at half the sides, and shrinks once

@@ -182,6 +182,19 @@ def _qwen_image(network: Network, side: int, batch: int, tokens: int) -> object:
     )
 
 
+def _qwen_control(network: Network, side: int, batch: int, tokens: int) -> object:
+    config, count = network.config, side * side // 4
+    return network(
+        hidden_states=_numbers(network, batch, count, config.in_channels),
+        controlnet_cond=_numbers(network, batch, count, config.in_channels + config.extra_condition_channels),
+        encoder_hidden_states=_numbers(network, batch, tokens, config.joint_attention_dim),
+        encoder_hidden_states_mask=None,
+        timestep=_numbers(network, batch),
+        img_shapes=[[(1, side // 2, side // 2)]] * batch,
+        return_dict=False,
+    )
+
+
 def _autoencoder(network: Network, side: int, batch: int, _: int) -> object:
     return network.decode(_numbers(network, batch, network.config.latent_channels, side, side), return_dict=False)
 
@@ -276,6 +289,7 @@ _IMAGES: Mapping[str, Call] = {
     "ControlNetUnionModel": _control,
     "T2IAdapter": _adapter,
     "FluxControlNetModel": _flux_control,
+    "QwenImageControlNetModel": _qwen_control,
     "PixArtTransformer2DModel": _pixart,
     "PixArtVariantTransformer2DModel": _pixart,
     "FluxTransformer2DModel": _flux,

@@ -46,7 +46,7 @@ class ControlInputs:
                 control.settings.tensor: torch.cat(
                     [
                         encode(_prepared(control, each, size), generator)
-                        if control.settings.kind == "flux-controlnet"
+                        if control.settings.takes_latents
                         else _pixels(control, each, size)
                         for each, generator in zip(inputs, generators, strict=True)
                     ]
