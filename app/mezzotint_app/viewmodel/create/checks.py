@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.control_protocol import MAX_CONTROLS
+from mezzotint.control_protocol import CONTROLLED_FAMILIES, MAX_CONTROLS
 from mezzotint.option import declared
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import HIRES_SCALE, MAX_COUNT, MAX_SEED
@@ -58,6 +58,11 @@ def problems(checked: Checked) -> dict[str, str]:
 def honours_clip_skip(info: ModelInfo | None) -> bool:
     """Whether the model supports clip skip and textual inversion embeddings; unknown models count as such."""
     return info is None or info.family in ("sdxl", "sd15")
+
+
+def takes_controls(info: ModelInfo | None) -> bool:
+    """Whether there are control networks for the model; unknown models count as such."""
+    return info is None or (info.family in CONTROLLED_FAMILIES and not info.references)
 
 
 def _problems(checked: Checked) -> Iterator[tuple[str, str]]:
@@ -121,7 +126,7 @@ def _model(checked: Checked) -> Iterator[tuple[str, str]]:
 
 def _controls(checked: Checked) -> Iterator[tuple[str, str]]:
     used = controls_in_use(checked.settings.controls)
-    if used and not honours_clip_skip(checked.info):
+    if used and not takes_controls(checked.info):
         yield "controls", translate("Create", "This model does not support control images. Switch them off.")
     if len(used) > MAX_CONTROLS:
         message = translate("Create", "{count} control images are too many: the limit is {most}.")

@@ -85,6 +85,14 @@ class ControlList(DropArea):
         dialog.open()
         return dialog
 
+    def choose_mask(self, place: int) -> QFileDialog:
+        """Open a file dialog for where an image prompt applies."""
+        dialog = file_dialog(self, self.tr("Choose a mask"), SUFFIXES)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self._replace(place, {"mask": path, "mask_sha256": None}))
+        dialog.open()
+        return dialog
+
     def _emit_edited(self, controls: tuple[ControlChoice, ...]) -> None:
         self.show_controls(controls)  # at once, as the next change builds on it
         self.edited.emit(controls)
@@ -93,6 +101,7 @@ class ControlList(DropArea):
         row = ControlRow()
         row.edited.connect(lambda values: self._replace(place, values))
         row.model_wanted.connect(lambda: self.choose_model(place))
+        row.mask_wanted.connect(lambda: self.choose_mask(place))
         row.removed.connect(lambda: self._remove(place))
         self._rows.append(row)
         self._layout.insertWidget(place, row)

@@ -22,6 +22,7 @@ class ControlRow(QFrame):
 
     edited = Signal(dict)
     model_wanted = Signal()
+    mask_wanted = Signal()
     removed = Signal()
 
     def __init__(self) -> None:
@@ -37,6 +38,12 @@ class ControlRow(QFrame):
         self._choose = QPushButton(self.tr("Choose…"))
         self._choose.setToolTip(self.tr("Choose the file of a ControlNet or IP-Adapter, or drop it on the list"))
         self._choose.clicked.connect(self.model_wanted)
+        self._mask = ElidedLabel()
+        self._choose_mask = QPushButton(self.tr("Choose…"))
+        self._choose_mask.setToolTip(self.tr("Choose an image that is white where an IP-Adapter's image is to apply"))
+        self._choose_mask.clicked.connect(self.mask_wanted)
+        self._everywhere = icon_button("remove", self.tr("Apply everywhere"))
+        self._everywhere.clicked.connect(lambda: self.edited.emit({"mask": None, "mask_sha256": None}))
         self._weight = SliderSpin(
             self.tr("Weight"),
             self.tr("How strongly the control image is followed"),
@@ -66,6 +73,9 @@ class ControlRow(QFrame):
         self._model.setText(file_name(control.model) if control.model else self.tr("None yet"))
         self._model.setToolTip(plain_tooltip(control.model))
         self._choose.setAccessibleName(self.tr("Choose ControlNet for {name}").format(name=self._name))
+        self._mask.setText(file_name(control.mask) if control.mask else self.tr("Everywhere"))
+        self._mask.setToolTip(plain_tooltip(control.mask or ""))
+        self._everywhere.setVisible(control.mask is not None)
         self._weight.show_value(control.weight)
         self._interval.show_value((control.start, control.end))
         shown = [Choice(value=None, name=self.tr("As the ControlNet does"))]
@@ -84,6 +94,8 @@ class ControlRow(QFrame):
             "on": self._on,
             "remove": self._remove,
             "choose": self._choose,
+            "choose_mask": self._choose_mask,
+            "everywhere": self._everywhere,
             "weight": self._weight,
             "interval": self._interval,
             "type": self._type,
@@ -99,10 +111,7 @@ class ControlRow(QFrame):
         head.setSpacing(0)
         head.addWidget(self._on, 1)
         head.addWidget(self._remove)
-        model = QHBoxLayout()
-        model.setSpacing(8)
-        model.addWidget(self._model, 1)
-        model.addWidget(self._choose)
+        model, mask = _line(self._model, self._choose), _line(self._mask, self._everywhere, self._choose_mask)
         self._body = QWidget()
         form = QFormLayout(self._body)
         form.setContentsMargins(0, 0, 0, 0)
@@ -114,6 +123,7 @@ class ControlRow(QFrame):
         form.addRow(self.tr("Steps"), self._interval)
         form.addRow(self.tr("Shows"), self._type)
         form.addRow(self.tr("Prepare"), self._preprocess)
+        form.addRow(self.tr("Applies to"), mask)
         align_names(form)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 8)
@@ -130,6 +140,8 @@ class ControlRow(QFrame):
             self._interval.end: self.tr("Steps of {name}, end"),
             self._type: self.tr("What {name} shows"),
             self._preprocess: self.tr("How {name} is prepared"),
+            self._choose_mask: self.tr("Choose mask for {name}"),
+            self._everywhere: self.tr("Apply {name} everywhere"),
         }
         for part, text in said.items():
             part.setAccessibleName(text.format(name=self._name))
@@ -138,3 +150,12 @@ class ControlRow(QFrame):
         room = max(self._on.width() - 36, 0)
         shown = self.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideMiddle, room) if room else self._name
         self._on.setText(shown.replace("&", "&&"))  # escaped, as an ampersand would define a shortcut
+
+
+def _line(label: ElidedLabel, *buttons: QWidget) -> QHBoxLayout:
+    line = QHBoxLayout()
+    line.setSpacing(8)
+    line.addWidget(label, 1)
+    for button in buttons:
+        line.addWidget(button)
+    return line

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.create.checks import follows_regions, honours_clip_skip
+from mezzotint_app.viewmodel.create.checks import follows_regions, honours_clip_skip, takes_controls
 from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.regions import regions_in_use
@@ -148,7 +148,7 @@ class CreateSections(QWidget):
         self.embeddings.show_paths(settings.embeddings)
         self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
         takes = info is not None and info.references > 0
-        self._sections["control"].setVisible(honours_clip_skip(info) or bool(settings.controls))
+        self._sections["control"].setVisible(takes_controls(info) or bool(settings.controls))
         self._sections["references"].setVisible(takes or bool(model.references.items()))
         self._show_kept()
         self._all_own.setEnabled(model.chosen.is_set(*names_of_settings()))

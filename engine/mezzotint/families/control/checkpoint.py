@@ -22,6 +22,7 @@ from mezzotint.families.family import Original
 from mezzotint.families.foreign import kind_of_file
 
 _NOT_USED: tuple[tuple[str, str], ...] = (
+    (r"^double_blocks\.", "XLabs' ControlNet of FLUX.1"),
     (r"^(body\.\d+\.(in_conv|resnets|block1)|conv_in\.weight$)", "a T2I-Adapter under its original names"),
     (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
     (r"^lllite_", "a ControlNet-LLLite"),
@@ -75,7 +76,7 @@ def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
             config=network.config,
             bytes=network.bytes,
         )
-    if not any(map(_MARK.search, network.shapes)):
+    if MARK in network.shapes or not any(map(_MARK.search, network.shapes)):
         raise ModelRefused(
             f"{plain(path, 300)}: no ControlNet but {_kind(network.shapes)}; give a ControlNet of a U-Net"
         )

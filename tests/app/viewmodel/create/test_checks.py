@@ -106,5 +106,6 @@ def test_control_images_need_a_network_and_a_model_that_takes_them():
     assert told(MAX_CONTROLS + 1).startswith("9 control images are too many")
     assert told(1, "pixart").startswith("This model does not support control images")
     assert told(1, "pixart", on=False) == ""
+    assert told(1, "flux") == ""
     waiting = replace(CHECKED, settings=CreateSettings(controls=(ControlChoice(image="/a/edges.png"),)))
     assert problems(waiting)["controls"] == "Choose a ControlNet for edges.png."

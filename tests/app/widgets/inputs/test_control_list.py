@@ -1,5 +1,7 @@
 """The list of control images: what is done there is what is asked for."""
 
+from dataclasses import replace
+
 import pytest
 from create_page import clicked, kit_of, page_of, typed
 from PySide6.QtCore import QMimeData, QUrl
@@ -71,7 +73,13 @@ def test_files_are_chosen_in_dialogs(kit, page):
     dialog = controls.choose_model(0)
     dialog.fileSelected.emit("/net.safetensors")
     dialog.close()
-    assert kit.create.chosen.settings().controls == (ControlChoice(image="/a.png", model="/net.safetensors"),)
+    dialog = controls.choose_mask(0)
+    dialog.fileSelected.emit("/left.png")
+    dialog.close()
+    expected = ControlChoice(image="/a.png", model="/net.safetensors")
+    assert kit.create.chosen.settings().controls == (replace(expected, mask="/left.png"),)
+    clicked(row.parts()["everywhere"])
+    assert kit.create.chosen.settings().controls == (expected,)
 
 
 def test_controls_of_two_rows_have_different_names(kit, page):

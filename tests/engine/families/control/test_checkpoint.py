@@ -54,6 +54,10 @@ def test_a_union_is_told_by_its_tensors(model, tmp_path):
         (["lora_controlnet"], "a Control-LoRA"),
         (["lllite_unet_input_blocks_1.down.weight"], "a ControlNet-LLLite"),
         (["controlnet_blocks.0.weight"], "a ControlNet of another transformer than FLUX.1 and Qwen-Image"),
+        (
+            ["double_blocks.0.a", "controlnet_x_embedder.weight", "input_hint_block.0.weight"],
+            "XLabs' ControlNet of FLUX",
+        ),
         (["unet.lora_down.weight"], "a LoRA"),
         (["ip_adapter.1.to_k_ip.weight"], "an IP-Adapter"),
         (["input_blocks.0.0.weight"], "a Stable Diffusion UNet alone"),
