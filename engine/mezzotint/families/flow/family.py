@@ -234,8 +234,9 @@ class FlowFamily(ABC):
         network = model.networks[self.denoiser_component]
 
         def asked(rows: "torch.Tensor", conditioning: Conditioning) -> "torch.Tensor":
-            asked = controlled(model, network, conditioning)
-            return self.ask(asked, rows.to(model.dtype), timestep.to(rows.device).expand(rows.shape[0]), conditioning)
+            latents, times = rows.to(model.dtype), timestep.to(rows.device).expand(rows.shape[0])
+            answered = controlled(self.ask, model, network, latents, times, conditioning)
+            return self.ask(answered, latents, times, conditioning)
 
         passes = model.passes if model.passes in self.spec.halves else self.spec.halves[0]
         return guided_output(asked, sample, conditioning, passes, model.at_once, self.guide)

@@ -57,7 +57,9 @@ def part_of(conditioning: Conditioning, part: slice, images: int) -> Conditionin
 def half_of(conditioning: Conditioning, half: int) -> Conditioning:
     """The conditioning of all negative prompts (0) or of all prompts (1)."""
     tensors = {name: each.chunk(2)[half] for name, each in conditioning.tensors.items()}
-    return replace(conditioning, guided=False, tensors=tensors, lengths=_half(conditioning, half, 2))
+    prompted = half_of(conditioning, 1) if conditioning.controls and not half else None
+    lengths = _half(conditioning, half, 2)
+    return replace(conditioning, guided=False, tensors=tensors, lengths=lengths, prompted=prompted)
 
 
 def _half(conditioning: Conditioning, half: int, halves: int) -> tuple[int, ...]:
