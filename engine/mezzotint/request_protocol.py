@@ -385,9 +385,9 @@ class GenerateRequest:
         "region",
         Listed(Region()),
         group="image",
-        help="a box of the image with a prompt of its own, such as 0,0,0.5,1,prompt=a red house for the left half "
-        "(left, top, width, height as parts of the image; may be repeated); further key: weight (0 to 1, the rest is "
-        "the image's prompt)",
+        help="a box or mask of the image with a prompt of its own, such as 0,0,0.5,1,prompt=a red house for the left "
+        "half (left, top, width, height as parts of the image) or mask.png,prompt=a red house (white: there; may be "
+        "repeated); further key: weight (0 to 1, the rest is the image's prompt)",
     )
     memory: MemoryPolicy = option(
         "auto",

@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any, TypeAlias
 
 import torch
+from PIL import Image
 from torch import Tensor, nn
 
 from mezzotint.acceleration.image_attention import of_transformer, replacing_attention
@@ -35,17 +36,19 @@ def attending_by_regions(
     regions: Sequence[RegionRef],
     spans: Sequence[int],
     size: Size,
+    masks: Sequence[Image.Image | None] = (),
 ) -> Iterator[None]:
     """Follow the prompts of regions in this context.
 
-    `spans`: text tokens of the image's own prompt and of each region's, in a row; `size`: as for sparse attention.
+    `spans`: text tokens of the image's own prompt and of each region's, in a row; `size`: as for sparse attention;
+    `masks`: "L", of the regions that have one.
     """
     networks = list(networks) if regions else []
     layers: list[Layer] = [layer for network in networks for layer in network.modules() if _is_cross(layer)]
     before = [layer.processor for layer in layers]
     joint = [network for network in networks if type(network).__name__ in JOINT]
     sizes = {height * width: (height, width) for network in networks for height, width in sizes_of(network, size)}
-    parts = cache(lambda tokens: shares(regions, sizes[tokens]))
+    parts = cache(lambda tokens: shares(regions, sizes[tokens], masks))
     texts = _Texts(list(spans))
     for layer in layers:
         layer.processor = _ByRegions(layer.processor, parts, texts)
@@ -57,13 +60,15 @@ def attending_by_regions(
             layer.processor = processor
 
 
-def shares(regions: Sequence[RegionRef], size: Size) -> Tensor:
+def shares(regions: Sequence[RegionRef], size: Size, masks: Sequence[Image.Image | None] = ()) -> Tensor:
     """The part `(1 + regions, height * width)` that each prompt has in each token, in sum 1; the first is the image's.
 
-    A token belongs to the boxes that its centre is in; overlapping ones share it.
+    A token belongs to the boxes that its centre is in, and to masks by their mean there; overlapping ones share it.
     """
     rows, columns = ((torch.arange(side) + 0.5) / side for side in size)
-    parts = torch.stack([region.weight * _inside(region, rows, columns) for region in regions])
+    pairs = zip(regions, masks or [None] * len(regions), strict=True)
+    inside = (_inside(region, rows, columns) if mask is None else _grey(mask, size) for region, mask in pairs)
+    parts = torch.stack([region.weight * part for region, part in zip(regions, inside, strict=True)])
     total = parts.sum(0, keepdim=True)
     return torch.cat([(1 - total).clamp(min=0), parts / total.clamp(min=1)]).flatten(1)
 
@@ -72,6 +77,11 @@ def _inside(region: RegionRef, rows: Tensor, columns: Tensor) -> Tensor:
     left, top, width, height = region.box
     down, across = (rows >= top) & (rows < top + height), (columns >= left) & (columns < left + width)
     return (down[:, None] & across[None]).float()
+
+
+def _grey(mask: Image.Image, size: Size) -> Tensor:
+    small = mask.resize((size[1], size[0]), Image.Resampling.BOX)
+    return torch.frombuffer(bytearray(small.tobytes()), dtype=torch.uint8).view(size).float() / 255
 
 
 # ---- cross-attention

@@ -24,9 +24,7 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
     Pixels of lightness LIGHT or more count as white; transparent ones count as black. A mask of another size but the
     same shape is resized. Raises UsageError for another shape, and for a mask with nothing to inpaint.
     """
-    with open_image(path) as image, refused_if_broken(path):
-        image.load()
-        light = lightness(upright(image))
+    light = read_grey(path)
     check_shape(path, light.size, size)
     lightest = light.getextrema()[1]
     if light.size != size:
@@ -38,6 +36,13 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
             f"only pixels from {LIGHT} on are inpainted; paint the area to inpaint white"
         )
     return mask
+
+
+def read_grey(path: Path) -> Image.Image:
+    """Read the lightness "L" of an image; raises ImageRefused."""
+    with open_image(path) as image, refused_if_broken(path):
+        image.load()
+        return lightness(upright(image))
 
 
 def lightness(image: Image.Image) -> Image.Image:

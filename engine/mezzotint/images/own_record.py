@@ -78,6 +78,7 @@ def remote_path(request: GenerateRequest) -> str | None:
         for control in request.controls
         for path in (control.image, control.model, control.encoder or "", control.mask or "")
     ]
+    paths += [region.mask for region in request.regions if region.mask is not None]
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]

@@ -10,6 +10,7 @@ from mezzotint.errors import MezzotintError
 from mezzotint.jobs.found_images import same_model
 from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, LoraRef, Sampling, Stage
 from mezzotint.stages.images.pending_decode import read_pending, undecoded
+from mezzotint.values.regions import RegionRef
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ def matches_exactly(asked: GenerateRequest, made: GenerateRequest) -> bool:
         and _all(_same_file, asked.embeddings, made.embeddings)
         and _all(_same_lora, asked.loras, made.loras)
         and _all(_same_control, asked.controls, made.controls)
-        and asked.regions == made.regions
+        and _all(_same_region, asked.regions, made.regions)
         and (asked.dtype in ("auto", made.dtype))
         and (asked.quantization in ("auto", made.quantization))
         and (asked.text_quantization in ("auto", made.text_quantization))
@@ -108,6 +109,13 @@ def _said(asked: object, made: object) -> bool:
 
 def _same_lora(asked: LoraRef, made: LoraRef) -> bool:
     return asked.weight == made.weight and _same_file(asked.path, made.path)
+
+
+def _same_region(asked: RegionRef, made: RegionRef) -> bool:
+    plain = {replace(one, mask=None, mask_sha256=None) for one in (asked, made)}
+    if asked.mask is None or made.mask is None:
+        return len(plain) == 1 and asked.mask == made.mask
+    return len(plain) == 1 and _same_file(asked.mask, made.mask)
 
 
 def _same_control(asked: ControlRef, made: ControlRef) -> bool:

@@ -113,7 +113,9 @@ def request_images(database: Database) -> frozenset[str]:
         "UNION SELECT json_extract(c.value, '$.image') FROM requests, json_each(requests.request, '$.controls') AS c "
         "UNION SELECT json_extract(c.value, '$.image') FROM tasks, json_each(tasks.changes, '$.controls') AS c "
         "UNION SELECT json_extract(c.value, '$.mask') FROM requests, json_each(requests.request, '$.controls') AS c "
-        "UNION SELECT json_extract(c.value, '$.mask') FROM tasks, json_each(tasks.changes, '$.controls') AS c"
+        "UNION SELECT json_extract(c.value, '$.mask') FROM tasks, json_each(tasks.changes, '$.controls') AS c "
+        "UNION SELECT json_extract(r.value, '$.mask') FROM requests, json_each(requests.request, '$.regions') AS r "
+        "UNION SELECT json_extract(r.value, '$.mask') FROM tasks, json_each(tasks.changes, '$.regions') AS r"
     )
     return frozenset(path for (path,) in found if path)
 

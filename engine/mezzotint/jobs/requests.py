@@ -88,6 +88,7 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
             for control in request.controls
         ),
         init_upscaler=None if request.init_upscaler is None else _absolute_upscaler(request.init_upscaler),
+        regions=tuple(region.with_mask(_absolute) for region in request.regions),
         cascade=replace(
             request.cascade,
             stages=tuple(map(_absolute_stage, request.cascade.stages)),

@@ -245,11 +245,12 @@ class Job:
             versions=machine.versions(),
             images_used=(*inputs.used, *embeddings),
             controls=controls_used(request.controls, inputs.controls_used, inputs.control_masks_used, self._cancelled),
+            regions=inputs.regions,
         )
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled, request.controls)
+        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled, request.controls, request.regions)
         for code, message in (inputs.canvas.remarks if inputs.canvas is not None else {}).items():
             self._notice(code, message)
         return inputs

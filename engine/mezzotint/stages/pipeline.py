@@ -38,7 +38,7 @@ from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, Predict, denoise
 from mezzotint.stages.image_spec import ImageSpec
-from mezzotint.stages.images.control_inputs import ControlInputs
+from mezzotint.stages.images.control_inputs import ControlInputs, region_masks
 from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.denoise_tiles import predict_in_tiles, refine_in_tiles
 from mezzotint.stages.images.enlarged import Enlarging
@@ -384,9 +384,9 @@ class Pipeline:
             conditioning = start.low_resolution.add_to(conditioning, model.dtype)
         size = seen_size(size, setup.tile // setup.sources.vae_factor)
         accelerated = self.acceleration.running(model, setup, self._session, size, streamed)
-        tokens = self.acceleration.tokens(setup, size)
+        tokens, masks = self.acceleration.tokens(setup, size), region_masks(images[0].inputs, setup)
         parts = [model.networks[name] for name in (family.denoiser_component, *networks)]
-        regional = attending_by_regions(parts, self._session, setup.regions, conditioning.spans, tokens)
+        regional = attending_by_regions(parts, self._session, setup.regions, conditioning.spans, tokens, masks)
         with phase as working, accelerated as speedups, regional:
             working.guided = conditioning.guided
             working.batch_size = len(images)

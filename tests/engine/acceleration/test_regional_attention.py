@@ -5,6 +5,7 @@ import torch
 from attending_networks import session_of
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from mezzotint.acceleration.regional_attention import attend_by_regions, attending_by_regions, shares
 from mezzotint.attention.masks import NO_MASKS, Masks
@@ -54,6 +55,14 @@ def test_boxes_and_weights():
     assert parts[1].tolist() == [[1, 1, 1, 0, 0, 0]] * 4
     assert parts[2].tolist() == [[0, 0, 0, 0.5, 0.5, 0.5]] * 2 + [[0.0] * 6] * 2
     assert shares([EVERYWHERE, LEFT], SIZE)[:, 0].tolist() == [0, 0.5, 0.5]
+
+
+def test_masks_are_scaled_to_the_tokens():
+    mask = Image.new("L", (60, 40))
+    mask.paste(255, (0, 0, 25, 40))  # two columns and a half of six
+    parts = shares([RegionRef(mask="a.png", prompt="a"), FAINT], SIZE, [mask, None]).unflatten(1, SIZE)
+    torch.testing.assert_close(parts[1], torch.tensor([1, 1, 0.5, 0, 0, 0]).expand(SIZE), atol=0.01, rtol=0)
+    torch.testing.assert_close(parts[0, 0], torch.tensor([0, 0, 0.5, 0.5, 0.5, 0.5]), atol=0.01, rtol=0)
 
 
 def test_in_cross_attention():

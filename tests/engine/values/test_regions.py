@@ -16,7 +16,9 @@ PROMPTS = st.text(st.sampled_from("ab ,=(1.2):\né"), max_size=12).map(lambda te
 def regions(draw):
     left, top = draw(st.tuples(st.floats(0, 0.9), st.floats(0, 0.9)))
     width, height = draw(st.tuples(st.floats(0.01, 1 - left), st.floats(0.01, 1 - top)))
-    return RegionRef(box=(left, top, width, height), prompt=draw(PROMPTS), weight=draw(st.floats(0, 1)))
+    said = {"prompt": draw(PROMPTS), "weight": draw(st.floats(0, 1))}
+    mask = draw(st.none() | st.sampled_from(["sky.png", "a,b=c, d.PNG", "C:\\\\m.jpg"]))
+    return RegionRef(**said, mask=mask) if mask else RegionRef(**said, box=(left, top, width, height))
 
 
 @given(st.lists(regions(), max_size=2).map(tuple))
@@ -26,7 +28,8 @@ def test_requests_go_through_options_and_back(said):
     assert read_settings({"region": to_settings(options).get("region", [])}, AssertionError).region == said
     words = [word.removeprefix("--region=") for word in to_arguments(options) if word != "--region"]
     assert [VALUE.parse(word) for word in words] == list(said)
-    tables = [{"box": list(one.box), "prompt": one.prompt, "weight": one.weight} for one in said]
+    places = [{"box": list(one.box)} if one.mask is None else {"mask": one.mask} for one in said]
+    tables = [place | {"prompt": one.prompt, "weight": one.weight} for place, one in zip(places, said, strict=True)]
     assert [VALUE.read(table) for table in tables] == list(said)
 
 
@@ -48,6 +51,8 @@ def test_a_prompt_needs_no_doubled_commas():
         ("0,0,1,1,prompt=a,size=3", "'size' is not a key; expected prompt, weight"),
         ("0,0,1,1,prompt=a,prompt=b", "'prompt' is given twice"),
         (3, "'3' is not text or a table"),
+        ({"box": [0, 0, 0.5, 1], "mask": "a.png", "prompt": "a"}, "'a.png' is given with a box"),
+        ({"mask": "a.txt", "prompt": "a"}, "'a.txt' is not the name of an image"),
         ({"box": 3, "prompt": "a"}, "'3' is not a box"),
         ({"box": [0, 0, 1, 1], "prompt": 3}, "'3' is not a prompt"),
         ({"box": [0, 0, 1, True], "prompt": "a"}, "'true' is not a number"),

@@ -15,6 +15,7 @@ PARTS: Mapping[str, Box] = {
     "right-third": (0.666, 0.0, 0.334, 1.0),
     "centre": (0.25, 0.25, 0.5, 0.5),
 }
+MASK = "mask"  # of an image's settings; there is no way yet to choose one here
 FAMILIES = ("sd15", "sdxl", "pixart", "sana", "flux", "sd3")  # that follow regional prompts
 
 
@@ -29,9 +30,11 @@ def next_region(regions: Iterable[RegionRef]) -> RegionRef:
     return RegionRef(box=next((box for box in PARTS.values() if box not in taken), PARTS["left"]), prompt="")
 
 
-def part_of(box: Box) -> str:
-    """Return the name of a usual part; "" for any other box."""
-    return next((name for name, known in PARTS.items() if known == box), "")
+def part_of(region: RegionRef) -> str:
+    """Return the name of a usual part, or MASK; "" for any other box."""
+    if region.mask is not None:
+        return MASK
+    return next((name for name, known in PARTS.items() if known == region.box), "")
 
 
 def box_text(box: Box) -> str:

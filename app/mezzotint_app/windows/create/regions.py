@@ -8,13 +8,17 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, 
 
 from mezzotint.values.regions import MAX_REGION_PROMPT, MAX_REGIONS, RegionRef
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.create.regions import PARTS, box_of, box_text, next_region, part_of
+from mezzotint_app.viewmodel.create.regions import MASK, PARTS, box_of, box_text, next_region, part_of
+from mezzotint_app.viewmodel.foreign_text import in_one_line
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
+from mezzotint_app.widgets.inputs.path_row import file_name
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label
+
+_NAME = 60  # characters of a file name
 
 
 class RegionList(QWidget):
@@ -108,7 +112,7 @@ class RegionRow(QWidget):
     def show_region(self, region: RegionRef) -> None:
         """Show a region."""
         self._region = region
-        named = part_of(region.box)
+        named = part_of(region)
         self._other = self._other or not named
         self.part.show_choices(self._choices(), "" if self._other else named)
         self.box.setVisible(self._other)
@@ -146,11 +150,17 @@ class RegionRow(QWidget):
             "right-third": self.tr("Right third"),
             "centre": self.tr("Centre"),
         }
-        return [*(Choice(value=part, name=names[part]) for part in PARTS), Choice(value="", name=self.tr("Other box"))]
+        parts = [Choice(value=part, name=names[part]) for part in PARTS]
+        parts.append(Choice(value="", name=self.tr("Other box")))
+        if self._region.mask is not None:
+            name = self.tr("Mask {name}").format(name=in_one_line(file_name(self._region.mask), _NAME))
+            parts.append(Choice(value=MASK, name=name))
+        return parts
 
     def _choose(self, part: object) -> None:
         self._other = part == ""
-        self._change(box=PARTS.get(str(part), self._region.box))
+        if part != MASK:
+            self._change(box=PARTS.get(str(part), self._region.box), mask=None, mask_sha256=None)
 
     def _take_box(self) -> None:
         try:

@@ -29,6 +29,7 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
             for control in request.controls
         ),
         init_upscaler=None if request.init_upscaler is None else absolute_upscaler(request.init_upscaler, base),
+        regions=tuple(region.with_mask(lambda path: absolute(path, base)) for region in request.regions),
         cascade=replace(
             request.cascade,
             stages=tuple(_stage(stage, base) for stage in request.cascade.stages),

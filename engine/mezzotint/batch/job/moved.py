@@ -13,6 +13,7 @@ from mezzotint.options import SETTINGS, Options
 from mezzotint.request_protocol import LoraFile
 from mezzotint.values.basic import Listed, ModelName, NameOrFile, Value
 from mezzotint.values.basic import Path as PathValue
+from mezzotint.values.regions import Region
 
 _FILES = tuple(
     name
@@ -48,6 +49,8 @@ def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any op
             return tuple(_moved(takes.each, one, base) for one in value)
         case LoraFile():
             return replace(value, path=absolute(value.path, base))
+        case Region():
+            return value.with_mask(lambda path: absolute(path, base))
         case ControlImage():
             return replace(value, image=absolute(value.image, base), model=absolute(value.model, base))
         case ModelName():

@@ -23,6 +23,7 @@ from mezzotint.protocol import (
     ImageInput,
     ResolvedStage,
 )
+from mezzotint.values.regions import RegionRef
 
 _DAMAGED = "the image that a Ray node sent does not match its result ({}): run again with --retry-failed"
 
@@ -100,7 +101,12 @@ def _with_local_images(asked: GenerateRequest, there: GenerateRequest) -> Genera
             )
             for mine, one in controls
         ),
+        regions=tuple(_local_region(*pair) for pair in zip(asked.regions, there.regions, strict=False)),
     )
+
+
+def _local_region(asked: RegionRef, there: RegionRef) -> RegionRef:
+    return there if asked.mask is None else replace(there, mask=str(Path(asked.mask).resolve()))
 
 
 def _with_local_controls(asked: GenerateRequest, stages: tuple[ResolvedStage, ...]) -> tuple[ResolvedStage, ...]:

@@ -104,8 +104,9 @@ def _here(request: GenerateRequest, folder: Path, number: int) -> GenerateReques
         )
         for control in request.controls
     )
+    regions = tuple(region.with_mask(lambda digest: str(_image_path(folder, digest))) for region in request.regions)
     output = Output(path=as_template(folder / f"{number}.png"))
-    return replace(request, images=images, controls=controls, output=output)
+    return replace(request, images=images, controls=controls, regions=regions, output=output)
 
 
 def _image_path(folder: Path, digest: str) -> Path:

@@ -72,7 +72,15 @@ def packed(request: GenerateRequest, max_bytes: int = MOST_SENT) -> Parcel:
             files[digest] = data
             sent_control = replace(sent_control, mask=digest, mask_sha256=digest)
         controls.append(sent_control)
-    sent = replace(request, images=tuple(images), controls=tuple(controls), output=Output(), previews=False)
+    regions = []
+    for region in request.regions:
+        if region.mask is not None:
+            digest, data = _read(region.mask, region.mask_sha256, max_bytes)
+            files[digest] = data
+            region = replace(region, mask=digest, mask_sha256=digest)
+        regions.append(region)
+    given = {"images": tuple(images), "controls": tuple(controls), "regions": tuple(regions)}
+    sent = replace(request, **given, output=Output(), previews=False)  # type: ignore[arg-type]
     parcel = Parcel(requests=(sent,), images=files)
     if parcel.bytes() > max_bytes:
         raise _too_large(given_images(request)[0], parcel.bytes(), max_bytes)
@@ -81,7 +89,8 @@ def packed(request: GenerateRequest, max_bytes: int = MOST_SENT) -> Parcel:
 
 def given_images(request: GenerateRequest) -> list[str]:
     """The paths of all input images of a request, control images last."""
-    return [*(image.path for image in request.images), *(control.image for control in request.controls)]
+    masks = (region.mask for region in request.regions if region.mask is not None)
+    return [*(image.path for image in request.images), *(control.image for control in request.controls), *masks]
 
 
 def together(parcels: Sequence[Parcel], needs: tuple[Need, ...]) -> Parcel:

@@ -18,6 +18,7 @@ from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.images.naming import from_home
 from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput
 from mezzotint.trouble import shown
+from mezzotint.values.regions import RegionRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class HashedImages:
     images: tuple[ImageInput, ...]
     hash: str | None  # sha256 of the content of all images; None without images
     controls: tuple[ControlRef, ...] = ()
+    regions: tuple[RegionRef, ...] = ()
 
 
 def materials(job: JobFile, base: Path, output: Path, listdir: Listdir | None = None) -> Iterator[Material | Skipped]:
@@ -130,9 +132,12 @@ def _recorded(found: Found) -> GenerateRequest:
 
 
 def hash_images(
-    material: Material, images: tuple[ImageInput, ...], controls: tuple[ControlRef, ...] = ()
+    material: Material,
+    images: tuple[ImageInput, ...],
+    controls: tuple[ControlRef, ...] = (),
+    regions: tuple[RegionRef, ...] = (),
 ) -> HashedImages:
-    """Open and hash the images of a task, control images last.
+    """Open and hash the images of a task, control images and masks of regions last.
 
     Raises MezzotintError with the image that cannot be used, and why.
     """
@@ -141,7 +146,8 @@ def hash_images(
     paths = [(own.get(image.path) or Path(image.path)).absolute() for image in images]
     hashes = [_recorded_hash(path, image.sha256) for path, image in zip(paths, images, strict=True)]
     of_controls = [_recorded_hash(Path(one.image), one.image_sha256) for one in controls]
-    known += [*hashes, *of_controls]
+    masked = tuple(_hashed_region(one) for one in regions)
+    known += [*hashes, *of_controls, *(one.mask_sha256 for one in masked if one.mask_sha256 is not None)]
     combined = known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
     return HashedImages(
         images=tuple(
@@ -150,7 +156,14 @@ def hash_images(
         ),
         hash=combined if known else None,
         controls=tuple(replace(one, image_sha256=digest) for one, digest in zip(controls, of_controls, strict=True)),
+        regions=masked,
     )
+
+
+def _hashed_region(region: RegionRef) -> RegionRef:
+    if region.mask is None:
+        return region
+    return replace(region, mask_sha256=_recorded_hash(Path(region.mask), region.mask_sha256))
 
 
 def _recorded_hash(path: Path, recorded: str | None) -> str:

@@ -206,9 +206,10 @@ class _Maker:
         hashed = images.hashed(request)
         if not isinstance(hashed, HashedImages):
             return hashed
+        request = replace(request, images=hashed.images, controls=hashed.controls, regions=hashed.regions)
         return BatchTask(
             key=_sha256(f"{digest} {hashed.hash}"),
-            request=replace(request, images=hashed.images, controls=hashed.controls, output=output),
+            request=replace(request, output=output),
             input=material.input,
             output=name.path,
             is_twin=name.is_twin,
@@ -252,16 +253,17 @@ class _Images:
 
     def hashed(self, request: GenerateRequest) -> HashedImages | Skipped | None:
         """Return the hashed images; None if they were already reported as unusable."""
-        images, controls = request.images, request.controls
-        if not images and not controls and not self._material.is_again:
-            return HashedImages(images=(), hash=None)
-        key = (tuple(image.path for image in images), controls)
+        images, controls, regions = request.images, request.controls, request.regions
+        masked = any(region.mask is not None for region in regions)
+        if not images and not controls and not masked and not self._material.is_again:
+            return HashedImages(images=(), hash=None, regions=regions)
+        key = (tuple(image.path for image in images), controls, regions)
         if key in self._known:
             return self._known[key]
         if len(self._known) > 100:  # images named by rows; a folder contributes two at most
             self._known.clear()
         try:
-            found = self._known[key] = hash_images(self._material, images, controls)
+            found = self._known[key] = hash_images(self._material, images, controls, regions)
         except MezzotintError as error:
             self._known[key] = None
             name = self._material.input or ""

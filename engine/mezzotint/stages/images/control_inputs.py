@@ -1,4 +1,4 @@
-"""The control images of a stage, as its networks take them."""
+"""The control images of a stage, as its networks take them, and the masks of its regions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ from mezzotint.images.control import preprocessed
 from mezzotint.stages.controls import StageControl
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.request_images import Size
+from mezzotint.stages.setup import StageSetup
 
 Encode = Callable[[Image.Image, torch.Generator], torch.Tensor]
 
@@ -64,6 +65,18 @@ class ControlInputs:
         return replace(conditioning, tensors={**conditioning.tensors, **rows}, controls=self.settings)
 
 
+def region_masks(inputs: InputImages, stage: StageSetup) -> list[Image.Image | None]:
+    """The masks of regions, fitted to a stage like an init image; None for boxes."""
+    size = stage.width, stage.height
+    return [None if mask is None else _fitted(mask, inputs, size) for mask in inputs.region_masks]
+
+
+def _fitted(image: Image.Image, inputs: InputImages, size: Size) -> Image.Image:
+    if inputs.canvas is not None:
+        return inputs.canvas.view_of(image, size)
+    return fit(image, *size, Image.Resampling.LANCZOS)
+
+
 def _pixels(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
     """The image `(1, 3 or 1, h, w)` with pixels from 0 to 1."""
     prepared = _prepared(control, inputs, size)
@@ -83,10 +96,3 @@ def _mask(control: StageControl, inputs: InputImages, size: Size) -> torch.Tenso
 def _prepared(control: StageControl, inputs: InputImages, size: Size) -> Image.Image:
     """The image "RGB", fitted like an init image, then preprocessed."""
     return preprocessed(_fitted(inputs.controls[control.index], inputs, size), control.preprocess)
-
-
-def _fitted(image: Image.Image, inputs: InputImages, size: Size) -> Image.Image:
-    """An image "RGB" at the size of a stage, or what the stage sees of it when inpainting."""
-    if inputs.canvas is not None:
-        return inputs.canvas.view_of(image, size)
-    return fit(image, *size, Image.Resampling.LANCZOS)

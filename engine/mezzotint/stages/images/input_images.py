@@ -8,12 +8,13 @@ from PIL import Image
 
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import ImageRefused
-from mezzotint.images.masks import read_mask
+from mezzotint.images.masks import read_grey, read_mask
 from mezzotint.images.reading import open_image, read_image
 from mezzotint.protocol import ControlRef, FileUsed, ImageInput, InpaintUsed, IsCancelled
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.request_images import RequestImages, Size
 from mezzotint.stages.setup import StageSetup
+from mezzotint.values.regions import RegionRef
 
 _WHAT = {
     "init": ("the image", "--init"),
@@ -22,6 +23,7 @@ _WHAT = {
 }
 _CONTROL = ("the control image", "--control")
 _CONTROL_MASK = ("the mask of an image prompt", "--control")
+_REGION = ("the mask of a region", "--region")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class InputImages:
     controls_used: tuple[FileUsed, ...] = ()  # their files
     control_masks: tuple[Image.Image | None, ...] = ()  # "L", at their files' sizes
     control_masks_used: tuple[FileUsed | None, ...] = ()
+    region_masks: tuple[Image.Image | None, ...] = ()  # "L", of regions; None: a box
+    regions: tuple[RegionRef, ...] = ()  # with absolute paths and hashes of their masks
 
     def size(self, last: StageSetup) -> Size:
         """Size of the images that a last stage produces."""
@@ -43,7 +47,7 @@ class InputImages:
 
     def without_pixels(self) -> "InputImages":
         """What a result says of the images, once their pixels are no longer needed."""
-        return replace(self, init=None, canvas=None, controls=(), control_masks=())
+        return replace(self, init=None, canvas=None, controls=(), control_masks=(), region_masks=())
 
     def composite(self, generated: Image.Image) -> Image.Image:
         """Composite the output of the last stage with the preserved parts."""
@@ -61,8 +65,9 @@ def read_inputs(
     sizes: Sequence[Size],
     cancelled: IsCancelled,
     controls: Sequence[ControlRef] = (),
+    regions: Sequence[RegionRef] = (),
 ) -> InputImages:
-    """Read the images of a request whose stages have these sizes, and its control images.
+    """Read the images of a request whose stages have these sizes, its control images, and the masks of its regions.
 
     Raises ImageRefused for one that is unreadable or has changed, UsageError for a mask that does not fit its image.
     """
@@ -74,7 +79,9 @@ def read_inputs(
             None if one.mask is None else _unchanged(one.mask, one.mask_sha256, *_CONTROL_MASK, cancelled)
             for one in controls
         ),
-        control_masks=tuple(None if one.mask is None else read_image(Path(one.mask)).convert("L") for one in controls),
+        control_masks=tuple(None if one.mask is None else read_grey(Path(one.mask)) for one in controls),
+        region_masks=tuple(None if one.mask is None else read_grey(Path(one.mask)) for one in regions),
+        regions=tuple(_resolved_region(one, cancelled) for one in regions),
     )
     if asked.init is None:
         return found
@@ -85,6 +92,13 @@ def read_inputs(
     mask = None if asked.mask is None else read_mask(asked.mask, init.size)
     canvas = InpaintCanvas(init, mask, asked.inpaint, sizes[0], sizes[-1])
     return replace(found, init=init, canvas=canvas, inpaint=canvas.used)
+
+
+def _resolved_region(region: RegionRef, cancelled: IsCancelled) -> RegionRef:
+    if region.mask is None:
+        return region
+    used = _unchanged(region.mask, region.mask_sha256, *_REGION, cancelled)
+    return replace(region, mask=str(Path(region.mask).resolve()), mask_sha256=used.sha256)
 
 
 def _unchanged(path: str, sha256: str | None, what: str, option: str, cancelled: IsCancelled) -> FileUsed:

@@ -34,6 +34,7 @@ from mezzotint.sampling_protocol import sampling_of
 from mezzotint.stages.images.pending_decode import PendingDecode
 from mezzotint.stages.images.upscalers import recorded_name, recorded_transition
 from mezzotint.stages.setup import CascadeSetup, StageSetup
+from mezzotint.values.regions import RegionRef
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 
@@ -52,6 +53,7 @@ class JobRecord:
     versions: dict[str, str]
     images_used: tuple[FileUsed, ...]
     controls: tuple[ControlUsed, ...] = ()  # in the order of the request
+    regions: tuple[RegionRef, ...] = ()
 
 
 class Saver:
@@ -163,6 +165,7 @@ def resolved_request(
         embeddings=tuple(str(Path(path).resolve()) for path in request.embeddings),
         loras=_resolved_loras(request.loras, resolved),
         controls=_resolved_controls(request.controls, job_record.controls),
+        regions=job_record.regions,
         output=Output(),
     )
 

@@ -55,3 +55,13 @@ def test_no_more_than_can_be_used(regions):
     for _ in range(MAX_REGIONS):
         regions.add.click()
     assert not regions.add.isEnabled()
+
+
+def test_a_mask_of_an_image_is_kept_until_another_part_is_chosen(regions, told):
+    regions.show_regions((RegionRef(mask="/masks/sky.png", prompt="a", mask_sha256="0"),))
+    (row,) = regions.rows()
+    assert row.part.currentText() == "Mask sky.png" and not row.box.isVisible()
+    QTest.keyClicks(row.prompt, "b")
+    assert told[-1][0].mask == "/masks/sky.png"
+    row.part.choose("left")
+    assert told[-1] == (RegionRef(box=PARTS["left"], prompt="ab"),)
