@@ -49,6 +49,7 @@ class ControlRef:
     sha256: str | None = None  # of the ControlNet's file; if given, a changed file is refused
     image_sha256: str | None = None  # of the image; if given, a changed file is refused
     encoder: str | None = None  # the image encoder of an IP-Adapter; None: one near it
+    encoder_sha256: str | None = None  # of the encoder's first file; if given, a changed one is refused
     mask: str | None = None  # an image, white where an image prompt applies; None: everywhere
     mask_sha256: str | None = None  # of the mask; if given, a changed file is refused
 

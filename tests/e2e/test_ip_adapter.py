@@ -128,6 +128,8 @@ def test_what_cannot_be_is_refused(sdxl, tmp_path):
         sdxl.ours(tmp_path, sdxl.ref(), compile=True)
     with pytest.raises(ModelRefused, match="no config.json"):
         sdxl.ours(tmp_path, sdxl.ref(encoder=str(tmp_path)))
+    with pytest.raises(ModelRefused, match="its image encoder .* has changed since it was used"):
+        sdxl.ours(tmp_path, sdxl.ref(encoder_sha256="0" * 64))
     with pytest.raises(ImageRefused, match="the mask of an image prompt has changed"):
         image = f"{sdxl.folder}/0.png"
         sdxl.ours(tmp_path, sdxl.ref(mask=image, mask_sha256="0" * 64))

@@ -126,7 +126,7 @@ def _same_control(asked: ControlRef, made: ControlRef) -> bool:
 def _settings_of(control: ControlRef) -> ControlRef:
     """What remains without files and their hashes."""
     bare = replace(control, image="", model="", encoder=None, mask=None)
-    return replace(bare, sha256=None, image_sha256=None, mask_sha256=None)
+    return replace(bare, sha256=None, image_sha256=None, encoder_sha256=None, mask_sha256=None)
 
 
 def _real(path: str | None) -> Path | None:

@@ -153,6 +153,11 @@ def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled
             f"{plain(control.model, 300)}: the ControlNet has changed since it was used (sha256 {used.sha256[:12]}, "
             f"was {plain(control.sha256[:12])}); give it again with --control"
         )
+    if control.encoder_sha256 is not None and [one.sha256 for one in encoder] != [control.encoder_sha256]:
+        raise ModelRefused(
+            f"{plain(control.model, 300)}: its image encoder {plain(control.encoder, 200)} has changed since it was "
+            "used; give it again with --control"
+        )
     return ControlUsed(
         file=used,
         encoder=encoder[0] if encoder else None,

@@ -208,6 +208,7 @@ def test_files_that_are_no_latents_are_passed_over(store, work, request_of, data
 # ---- whether they are of this request
 
 CONTROL = ControlRef(image="/a.png", model="/canny")
+MADE_WITH = {"sha256": "0", "image_sha256": "1", "encoder": "clip", "encoder_sha256": "2"}
 SAID = {
     "prompt": st.sampled_from(["a", "b"]),
     "negative_prompt": st.sampled_from(["", "rain"]),
@@ -261,9 +262,7 @@ def filled(request):
     return dataclasses.replace(
         request,
         cascade=dataclasses.replace(request.cascade, stages=stages),
-        controls=tuple(
-            dataclasses.replace(one, sha256="0", image_sha256="1", encoder="clip") for one in request.controls
-        ),
+        controls=tuple(dataclasses.replace(one, **MADE_WITH) for one in request.controls),
         strength=request.strength if request.strength is not None else 0.9,
         dtype="float32" if request.dtype == "auto" else request.dtype,
         quantization="none" if request.quantization == "auto" else request.quantization,

@@ -25,6 +25,7 @@ class ControlChoice:
     sha256: str | None = None  # of the ControlNet, if from an image's metadata
     image_sha256: str | None = None
     encoder: str | None = None  # of an IP-Adapter, if from an image's metadata, as what follows
+    encoder_sha256: str | None = None
     mask: str | None = None
     mask_sha256: str | None = None
 
@@ -50,7 +51,7 @@ def with_images(controls: tuple[ControlChoice, ...], images: Iterable[str]) -> t
 
 def with_model(controls: tuple[ControlChoice, ...], place: int, model: str) -> tuple[ControlChoice, ...]:
     """Return the list with another ControlNet for one image."""
-    changed = replace(controls[place], model=model, sha256=None, encoder=None)
+    changed = replace(controls[place], model=model, sha256=None, encoder=None, encoder_sha256=None)
     return (*controls[:place], changed, *controls[place + 1 :])
 
 

@@ -199,6 +199,7 @@ def _resolved_controls(controls: tuple[ControlRef, ...], used: tuple[ControlUsed
             image_sha256=files.image.sha256,
             mask=None if control.mask is None else str(Path(control.mask).resolve()),
             mask_sha256=None if files.mask is None else files.mask.sha256,
+            encoder_sha256=None if files.encoder is None else files.encoder.sha256,
             encoder=None if files.encoder is None else str(Path(files.encoder.path).resolve()),
         )
         for control, files in zip(controls, used, strict=True)
