@@ -33,6 +33,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.queue_protocol import DrainSettings
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
+from mezzotint.values.regions import RegionRef
 
 CASCADE = Cascade(stages=(Stage(width=64),))
 
@@ -207,6 +208,7 @@ def test_files_that_are_no_latents_are_passed_over(store, work, request_of, data
 
 # ---- whether they are of this request
 
+MASKED = RegionRef(mask="/m.png", prompt="a")
 CONTROL = ControlRef(image="/a.png", model="/canny")
 MADE_WITH = {"sha256": "0", "image_sha256": "1", "encoder": "clip", "encoder_sha256": "2"}
 SAID = {
@@ -220,6 +222,7 @@ SAID = {
     "controls": st.sampled_from(
         [(), (CONTROL,), (dataclasses.replace(CONTROL, weight=0.5),), (dataclasses.replace(CONTROL, mask="/m"),)]
     ),
+    "regions": st.sampled_from([(), (RegionRef(prompt="a"),), (MASKED,), (dataclasses.replace(MASKED, weight=0.5),)]),
     "dtype": st.sampled_from(["auto", "float16"]),
     "quantization": st.sampled_from(["auto", "int8"]),
     "text_quantization": st.sampled_from(["auto", "int8"]),
@@ -263,6 +266,7 @@ def filled(request):
         request,
         cascade=dataclasses.replace(request.cascade, stages=stages),
         controls=tuple(dataclasses.replace(one, **MADE_WITH) for one in request.controls),
+        regions=tuple(dataclasses.replace(one, mask_sha256=one.mask and "2") for one in request.regions),
         strength=request.strength if request.strength is not None else 0.9,
         dtype="float32" if request.dtype == "auto" else request.dtype,
         quantization="none" if request.quantization == "auto" else request.quantization,
@@ -280,7 +284,7 @@ def test_what_the_engine_settled_agrees_with_what_was_asked(request_):
 @given(REQUESTS, REQUESTS)
 def test_nothing_that_was_said_otherwise_agrees(one, other):
     if matches_exactly(one, filled(other)):
-        for name in ("prompt", "negative_prompt", "images", "embeddings", "loras", "controls"):
+        for name in ("prompt", "negative_prompt", "images", "embeddings", "loras", "controls", "regions"):
             assert getattr(one, name) == getattr(other, name)
         assert len(one.cascade.stages) == len(other.cascade.stages)
         for asked, made in zip(one.cascade.stages, filled(other).cascade.stages, strict=True):

@@ -24,6 +24,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.values.regions import RegionRef
 
 REQUESTS = st.builds(
     GenerateRequest,
@@ -115,6 +116,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
         loras=(LoraRef(path="/abs/l"),),
         controls=(ControlRef(image="c.png", model="net"),),
         init_upscaler="4x-Sharp",
+        regions=(RegionRef(mask="m.png", prompt="a"), RegionRef(prompt="b")),
         cascade=Cascade(stages=stages, transitions=(Transition(upscaler="4x.pth"), Transition())),
     )
     resolved = resolve(request).request
@@ -125,6 +127,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     assert (resolved.controls[0].image, resolved.controls[0].model) == (f"{here}c.png", f"{here}net")
     assert [one.upscaler for one in resolved.cascade.transitions] == [f"{here}4x.pth", "bicubic"]
     assert resolved.init_upscaler == "4x-Sharp"
+    assert [region.mask for region in resolved.regions] == [f"{here}m.png", None]
     first, second, third = resolved.cascade.stages
     assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
     assert first.model.parts == (f"{here}v", f"{here}t")

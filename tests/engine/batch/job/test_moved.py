@@ -13,7 +13,8 @@ from mezzotint.batch.job.writing import write_job
 from mezzotint.batch.tasks.tasks import tasks_of
 from mezzotint.errors import UsageError
 from mezzotint.options import Options
-from mezzotint.protocol import GenerateRequest, ImageInput, LoraRef, Output
+from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput, LoraRef, Output
+from mezzotint.values.regions import RegionRef
 
 
 @pytest.fixture
@@ -35,6 +36,15 @@ JOBS = [
     JobFile(prompts=Prompts(list=("snow",)), input=InputFolder(folder="photos", recursive=True)),
     JobFile(prompts=Prompts(list=("a door",)), input=InputFolder(folder="photos", recursive=True, masks="masks")),
     JobFile(prompts=Prompts(list=("a",)), settings=Options(init="init.png", strength=0.5, model="starter-xl")),
+    JobFile(
+        prompts=Prompts(list=("a",)),
+        settings=Options(region=(RegionRef(mask="init.png", prompt="b"),)),
+        matrix=(("lora", ("mine.safetensors:0.5", "mine.safetensors:1.0")),),
+    ),
+    JobFile(
+        prompts=Prompts(list=("a",)),
+        settings=Options(control=(ControlRef(image="init.png", model="mine.safetensors"),)),
+    ),
     JobFile(requests=(GenerateRequest(prompt="a", seed=3, images=(ImageInput(path="init.png"),), strength=0.5),)),
 ]
 

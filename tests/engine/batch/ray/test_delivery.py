@@ -14,6 +14,7 @@ from mezzotint.batch.ray.node import Node
 from mezzotint.batch.ray.parcel import packed, parcel_to_wire, reply_from_wire
 from mezzotint.errors import ProtocolError, StorageError
 from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, ImageInput
+from mezzotint.values.regions import RegionRef
 
 
 def answer_to(request):
@@ -43,7 +44,8 @@ def test_it_is_the_file_that_an_engine_here_would_have_written(tmp_path, suffix)
         image=str(photo), model="net.safetensors", image_sha256=digest, mask=str(photo), mask_sha256=digest
     )
     image = ImageInput(path=str(photo), sha256=digest)
-    request = replace(task(1, tmp_path).request, images=(image,), controls=(control,))
+    region = RegionRef(mask=str(photo), prompt="a", mask_sha256=digest)
+    request = replace(task(1, tmp_path).request, images=(image,), controls=(control,), regions=(region,))
     here = StandIn().write(written_to(request, tmp_path / "here" / f"a{suffix}"))
     result = delivered(written_to(request, tmp_path / "there" / f"a{suffix}"), answer_to(request))
     assert (tmp_path / "there" / f"a{suffix}").read_bytes() == (tmp_path / "here" / f"a{suffix}").read_bytes()
