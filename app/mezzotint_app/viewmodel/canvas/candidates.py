@@ -13,6 +13,7 @@ from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.pixels import PixelLoader
 
 MOST = 64  # the oldest are dropped; their files stay
+MOST_BYTES = 512 << 20
 
 
 class Saves(Protocol):
@@ -138,6 +139,8 @@ class Candidates(QObject):
 
     def _add(self, candidate: Candidate) -> None:
         self._all = [*self._all, candidate][-MOST:]
+        while len(self._all) > 1 and sum(one.image.sizeInBytes() for one in self._all) > MOST_BYTES:
+            del self._all[0]
         self._at, self._before = len(self._all) - 1, False
         self.changed.emit()
 

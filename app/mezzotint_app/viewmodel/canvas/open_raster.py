@@ -5,6 +5,7 @@ frame, the origin) is in attributes of a namespace of its own, which other progr
 """
 
 import io
+import stat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,9 +126,9 @@ def _source(number: int) -> str:
 def read(path: Path) -> Canvas:
     """Read a file. Raises ImageRefused, before memory is taken for what is too large, or StorageError."""
     try:
-        size = path.stat().st_size
-        if size > LARGEST_FILE:
-            raise ImageRefused(f"{shown(path)} has {size} bytes: at most {LARGEST_FILE} can be opened")
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
+            raise ImageRefused(f"{shown(path)} is no regular file of at most {LARGEST_FILE >> 20} MiB: choose another")
         with zipfile.ZipFile(path) as archive:
             return _read(archive)
     except OSError as error:

@@ -130,7 +130,7 @@ class Canvas(CanvasView):
             self.pan((turned.x() or turned.y()) / 2, 0)
 
     def event(self, event: QEvent) -> bool:
-        """Handle pinch gestures, and keys before the window's shortcuts."""
+        """Handle pinch gestures."""
         if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
             self.zoom_by(max(1 + event.value(), 0.1), event.position())
             return True
