@@ -16,16 +16,15 @@ from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.frame import around
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
 from mezzotint_app.viewmodel.canvas.layers import PICTURE, LayerKind
+from mezzotint_app.viewmodel.canvas.opening import Layers, OpenRasterOpener
 from mezzotint_app.viewmodel.canvas.png import Shown, png_of
 from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, tiles_of
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.pixels import PixelLoader
+from mezzotint_app.viewmodel.pixels import LARGEST_AREA, PixelLoader
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 
 translate = QCoreApplication.translate
-
-LARGEST_AREA = 268_435_456  # pixels of an exported image
 
 
 class CanvasModel(QObject):
@@ -52,6 +51,7 @@ class CanvasModel(QObject):
         self.document = CanvasDocument(self)
         self.tools = CanvasTools(self.document, self)
         self.generation = CanvasGeneration(self.document, create, queue, pool, self)
+        self.opener = OpenRasterOpener(self._pixels, pool, self)
         self.candidates = Candidates(self.document, runner, self._pixels, self)
         self.generation.queued.connect(self.candidates.expect)
         self.generation.changed.connect(self._follow_model)
@@ -120,15 +120,15 @@ class CanvasModel(QObject):
             self.add_image(path)
             return
 
-        def opened(found: open_raster.Canvas) -> None:
+        def opened(layers: Layers, frame: QRect | None) -> None:
             self._set_busy(False)
             self.candidates.clear()
-            self.document.reset(found.layers, found.frame)
+            self.document.reset(layers, frame)
             self._saved_as_is = True
             self.shown.emit(self.document.bounds().united(self.document.frame()))
 
         self._set_busy(True)
-        self._pool.run(lambda: open_raster.read(Path(path)), opened, self._failed)
+        self.opener.open(Path(path), opened, self._failed)
 
     def save_file(self, path: str) -> None:
         """Write an OpenRaster file with all layers, or a PNG of the picture; an existing file is replaced."""

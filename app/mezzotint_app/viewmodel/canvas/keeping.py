@@ -8,6 +8,7 @@ from mezzotint.atomic import atomic_write
 from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.canvas import open_raster
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
+from mezzotint_app.viewmodel.canvas.opening import Layers
 
 _DELAY = 15_000  # milliseconds without a change until it is written
 
@@ -29,8 +30,13 @@ class CanvasKeeping(QObject):
 
     def restore(self) -> None:
         """Read the canvas of the last session, unless something has been painted already."""
-        path = self._path
-        self._pool.run(lambda: open_raster.read(path) if path.is_file() else None, self._restored, self._not_restored)
+        self._pool.run(self._path.is_file, self._found, self._not_restored)
+
+    def _found(self, is_there: bool) -> None:
+        if is_there:
+            self._model.opener.open(self._path, self._restored, self._not_restored)
+        else:
+            self._is_read = True
 
     def save(self) -> None:
         """Write the canvas now, in the background, if it has changed; nothing is kept of an empty one."""
@@ -54,15 +60,19 @@ class CanvasKeeping(QObject):
         self._changed = True
         self._waiting.start()
 
-    def _restored(self, found: open_raster.Canvas | None) -> None:
+    def _restored(self, layers: Layers, frame: QRect | None) -> None:
         self._is_read = True
-        if found is not None and self._model.document.is_empty():
-            self._model.document.reset(found.layers, found.frame)
+        if self._model.document.is_empty():
+            self._model.document.reset(layers, frame)
             self._changed = False
 
     def _not_restored(self, error: Exception) -> None:
+        """Keep the file under another name, as this one will be written again."""
         self._is_read = True
-        self._model.message.emit(self.tr("The canvas of the last session could not be read: {0}").format(error))
+        path, aside = self._path, self._path.with_name("canvas-unread.ora")
+        self._pool.run(lambda: path.replace(aside), None, lambda _error: None)
+        words = self.tr("The canvas of the last session could not be read, and is kept in {file}: {error}")
+        self._model.message.emit(words.format(file=aside, error=error))
 
     def _not_saved(self, error: Exception) -> None:
         self._changed = True

@@ -6,20 +6,20 @@ frame, the origin) is in attributes of a namespace of its own, which other progr
 
 import io
 import stat
+import struct
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRect, QXmlStreamReader, QXmlStreamWriter
-from PySide6.QtGui import QImage, QImageReader
+from PySide6.QtCore import QByteArray, QRect, QXmlStreamReader, QXmlStreamWriter
 
 from mezzotint.errors import ImageRefused
 from mezzotint.trouble import shown, storage_error
 from mezzotint_app.viewmodel.canvas.document import MOST_LAYERS
 from mezzotint_app.viewmodel.canvas.layers import KINDS, PICTURE, Layer
 from mezzotint_app.viewmodel.canvas.png import QUICK, SMALL, Shown, png_of, thumbnail_of
-from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, tiles_of
+from mezzotint_app.viewmodel.canvas.tiles import TileStore
 
 OWN = "https://mezzotint.invalid/canvas"  # a name, not an address
 MIMETYPE = b"image/openraster"
@@ -28,19 +28,20 @@ MOST_ENTRIES = 1000
 LARGEST_STACK = 1 << 20  # bytes of stack.xml
 LARGEST_LAYER = 512 << 20  # bytes of a PNG
 LARGEST_SIDE = 1 << 15  # pixels
-MOST_PIXELS = 160_000_000  # of all layers, 640 MB
+MOST_PIXELS = 400_000_000  # of all layers, 1.6 GB
 FARTHEST = 1 << 18  # pixels that a layer may lie from the origin
 _THUMBNAIL = 256
 _PLAIN = Layer(id=0, kind="image", name="")  # as a layer's own pixels are written
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_HEADER = 24  # bytes up to the height
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Canvas:
-    """The content of a file: layers from bottom to top with their tiles, and the frame, if it says one."""
+class Unpacked:
+    """The content of a file: layers from bottom to top with their PNG files, and the frame, if it says one."""
 
-    layers: tuple[tuple[Layer, Changed], ...]
+    layers: tuple[tuple[Layer, Path], ...]
     frame: QRect | None = None
 
 
@@ -55,6 +56,9 @@ class _Described:
 
 def written(layers: list[Shown], frame: QRect, *, for_others: bool = True) -> bytes:
     """Return the file's bytes for layers from bottom to top; `for_others`: small, and with what other programs need."""
+    pixels = sum((area := _own_extent(store)).width() * area.height() for _, store in layers)
+    if pixels > MOST_PIXELS:
+        raise ImageRefused(f"the layers have {pixels} pixels: at most {MOST_PIXELS} could be opened again; remove some")
     level = SMALL if for_others else QUICK
     whole = extent(layers)
     whole = frame if whole.isEmpty() else whole
@@ -123,14 +127,17 @@ def _source(number: int) -> str:
 # ---- reading
 
 
-def read(path: Path) -> Canvas:
-    """Read a file. Raises ImageRefused, before memory is taken for what is too large, or StorageError."""
+def unpack(path: Path, folder: Path) -> Unpacked:
+    """Write a file's layers as PNGs with names of our own into a new folder.
+
+    Nothing is decoded. Raises ImageRefused, before memory is taken for what is too large, or StorageError.
+    """
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
             raise ImageRefused(f"{shown(path)} is no regular file of at most {LARGEST_FILE >> 20} MiB: choose another")
         with zipfile.ZipFile(path) as archive:
-            return _read(archive)
+            return _unpack(archive, folder)
     except OSError as error:
         raise storage_error("read", path, error) from error
     except ImageRefused:
@@ -139,18 +146,21 @@ def read(path: Path) -> Canvas:
         raise ImageRefused(f"{shown(path)} is no intact OpenRaster file: {error}") from error
 
 
-def _read(archive: zipfile.ZipFile) -> Canvas:
+def _unpack(archive: zipfile.ZipFile, folder: Path) -> Unpacked:
     if len(archive.infolist()) > MOST_ENTRIES:
         raise ImageRefused(f"the file has {len(archive.infolist())} entries: at most {MOST_ENTRIES} are allowed")
     if _entry(archive, "mimetype", 64).strip() != MIMETYPE:
         raise ImageRefused("the file is no OpenRaster file: its entry mimetype says otherwise")
     described, frame = _stack(_entry(archive, "stack.xml", LARGEST_STACK))
+    folder.mkdir()
     layers, pixels = [], 0
-    for one in described:
-        image = _image(_entry(archive, one.source, LARGEST_LAYER), one.source, pixels)
-        pixels += image.width() * image.height()
-        layers.append((one.layer, tiles_of(image)))
-    return Canvas(layers=tuple(reversed(layers)), frame=frame)
+    for number, one in enumerate(described):
+        data = _entry(archive, one.source, LARGEST_LAYER)
+        pixels += _pixels(data, one.source, pixels)
+        file = folder / f"{number}.png"
+        file.write_bytes(data)
+        layers.append((one.layer, file))
+    return Unpacked(layers=tuple(reversed(layers)), frame=frame)
 
 
 def _entry(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
@@ -170,24 +180,17 @@ def _entry(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     return data
 
 
-def _image(data: bytes, name: str, pixels: int) -> QImage:
-    """Decode a PNG, unless with the `pixels` before it there would be too many."""
-    if not data.startswith(_SIGNATURE):
+def _pixels(data: bytes, name: str, before: int) -> int:
+    """Return the pixels of a PNG by its header, unless with those before it there are too many."""
+    if not data.startswith(_SIGNATURE) or len(data) < _HEADER:
         raise ImageRefused(f"layer {shown(name)} is no PNG image")
-    buffer = QBuffer()
-    buffer.setData(QByteArray(data))
-    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-    reader = QImageReader(buffer, QByteArray(b"png"))
-    size = reader.size()  # of the header
-    if max(size.width(), size.height()) > LARGEST_SIDE or pixels + size.width() * size.height() > MOST_PIXELS:
+    width, height = struct.unpack(">II", data[_HEADER - 8 : _HEADER])
+    if not 0 < max(width, height) <= LARGEST_SIDE or before + width * height > MOST_PIXELS:
         raise ImageRefused(
-            f"layer {shown(name)} has {size.width()}x{size.height()} pixels: at most {MOST_PIXELS // 1_000_000} "
-            f"megapixels in all layers and {LARGEST_SIDE} on a side can be opened"
+            f"layer {shown(name)} has {width}x{height} pixels: at most {MOST_PIXELS // 1_000_000} megapixels in all "
+            f"layers and {LARGEST_SIDE} on a side can be opened"
         )
-    image = reader.read() if size.isValid() else QImage()
-    if image.isNull():
-        raise ImageRefused(f"layer {shown(name)} is damaged: {reader.errorString()}")
-    return image
+    return int(width * height)
 
 
 def _stack(data: bytes) -> tuple[list[_Described], QRect | None]:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QImage
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.keeping import CanvasKeeping
+from mezzotint_app.viewmodel.canvas.opening import OpenRasterOpener
 
 
 class Model(QObject):
@@ -18,9 +19,13 @@ class Model(QObject):
 
     def __init__(self):
         super().__init__()
+        self.opener = OpenRasterOpener(self, InlineBackground())
         self.document = CanvasDocument()
         self.said = []
         self.message.connect(self.said.append)
+
+    def load(self, path, side, then, failed, slot):
+        then(QImage(path))
 
 
 @pytest.fixture
@@ -59,7 +64,8 @@ def test_what_cannot_be_read_or_written_is_said(session, tmp_path):
     (tmp_path / "state" / "canvas.ora").write_bytes(b"PK")
     model, keeping = session()
     assert "could not be read" in model.said[0]
-    keeping._path = tmp_path / "state" / "canvas.ora" / "below"
+    assert [one.name for one in (tmp_path / "state").iterdir()] == ["canvas-unread.ora"]
+    keeping._path = tmp_path / "state" / "canvas-unread.ora" / "below"
     draw(model)
     keeping.save()
     assert "could not be kept" in model.said[1]

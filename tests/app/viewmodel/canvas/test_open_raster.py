@@ -2,10 +2,13 @@
 
 import io
 import struct
+import tempfile
 import zipfile
 import zlib
+from pathlib import Path
 
 import pytest
+from fake_service import InlineBackground
 from skip_rules import skip_module_without
 
 skip_module_without("PySide6")
@@ -15,8 +18,10 @@ from PySide6.QtCore import QRect, QRectF  # noqa: E402
 from PySide6.QtGui import QColor, QImage, QPainterPath  # noqa: E402
 
 from mezzotint.errors import ImageRefused, MezzotintError  # noqa: E402
+from mezzotint_app.processes.service import Failure  # noqa: E402
 from mezzotint_app.viewmodel.canvas import open_raster  # noqa: E402
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument  # noqa: E402
+from mezzotint_app.viewmodel.canvas.opening import OpenRasterOpener  # noqa: E402
 from mezzotint_app.viewmodel.canvas.png import png_of  # noqa: E402
 
 
@@ -35,6 +40,25 @@ def huge_png():
 
 def stack(*layers, head=""):
     return f'<?xml version="1.0"?>{head}<image w="9" h="9"><stack>{"".join(layers)}</stack></image>'.encode()
+
+
+class Files:
+    """What the library service does."""
+
+    def load(self, path, side, then, failed, slot):
+        image = QImage(path)
+        failed(Failure(kind="failed", message="damaged")) if image.isNull() else then(image)
+
+
+def read(path):
+    """Layers and frame of a file; leaves nothing behind."""
+    found, before = [], set(Path(tempfile.gettempdir()).glob("mezzotint-canvas-*"))
+    opener = OpenRasterOpener(Files(), InlineBackground())
+    opener.open(path, lambda *opened: found.append(opened), found.append)
+    assert set(Path(tempfile.gettempdir()).glob("mezzotint-canvas-*")) == before
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
 
 
 LAYER = '<layer name="a" src="data/0.png" x="3" y="-4" opacity="0.5" visibility="hidden"/>'
@@ -69,9 +93,8 @@ def shown(document):
 def test_everything_comes_back(tmp_path):
     document, path = painted(), tmp_path / "a.ora"
     path.write_bytes(open_raster.written(shown(document), document.frame()))
-    found = open_raster.read(path)
     again = CanvasDocument()
-    again.reset(found.layers, found.frame)
+    again.reset(*read(path))
     assert again.frame() == document.frame()
     for (new, store), (old, before) in zip(shown(again), shown(document), strict=True):
         assert (new.kind, new.name, new.visible, new.opacity) == (old.kind, old.name, old.visible, old.opacity)
@@ -95,10 +118,9 @@ def test_a_png_is_what_other_programs_read():
 
 def test_files_of_other_programs(tmp_path):
     other = '<stack><layer src="data/0.png"/></stack>'
-    found = open_raster.read(archive(tmp_path, **{"stack.xml": stack(LAYER, other)}))
-    (plain, _), (layer, tiles) = found.layers
+    ((plain, _), (layer, tiles)), frame = read(archive(tmp_path, **{"stack.xml": stack(LAYER, other)}))
     assert (layer.x, layer.y, layer.opacity, layer.visible, layer.kind) == (3, -4, 0.5, False, "image")
-    assert (plain.opacity, plain.visible) == (1.0, True) and found.frame is None and set(tiles) == {(0, 0)}
+    assert (plain.opacity, plain.visible) == (1.0, True) and frame is None and set(tiles) == {(0, 0)}
 
 
 BAD = {
@@ -127,25 +149,31 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_hostile_files_are_refused(tmp_path, name):
     with pytest.raises(ImageRefused):
-        open_raster.read(archive(tmp_path, **BAD[name]))
+        read(archive(tmp_path, **BAD[name]))
 
 
 def test_what_expands_is_read_no_further_than_allowed(tmp_path, monkeypatch):
     monkeypatch.setattr(open_raster, "LARGEST_LAYER", 1000)
     bomb = archive(tmp_path, **{"data/0.png": bytes(1 << 20)})
     with pytest.raises(ImageRefused, match="1048576 bytes"):
-        open_raster.read(bomb)
+        read(bomb)
     lying = bomb.read_bytes().replace(struct.pack("<I", 1 << 20), struct.pack("<I", 100))
     bomb.write_bytes(lying)
     with pytest.raises(ImageRefused):
-        open_raster.read(bomb)
+        read(bomb)
     monkeypatch.setattr(open_raster, "LARGEST_FILE", 10)
     with pytest.raises(ImageRefused, match="no regular file"):
-        open_raster.read(bomb)
+        read(bomb)
+
+
+def test_what_could_not_be_opened_again_is_not_written(monkeypatch):
+    monkeypatch.setattr(open_raster, "MOST_PIXELS", 2000)
+    with pytest.raises(ImageRefused, match="25601 pixels"):
+        open_raster.written(shown(painted()), QRect(0, 0, 64, 64))
 
 
 def test_what_is_no_file_at_all(tmp_path):
     (tmp_path / "text.ora").write_text("hello")
     for path in (tmp_path / "text.ora", tmp_path / "missing.ora", tmp_path):
         with pytest.raises(MezzotintError):
-            open_raster.read(path)
+            read(path)
