@@ -104,7 +104,8 @@ class CanvasPage(QWidget):
         """Let the user choose a file to open."""
         dialog = QFileDialog(self, self.tr("Open"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([f"{self.tr('Images and OpenRaster')} (*{' *'.join(_READ)})"])
+        images = self.tr("Images and OpenRaster")
+        dialog.setNameFilters([f"{images} (*{' *'.join(_READ)})"])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.open_file)
         dialog.open()
