@@ -80,7 +80,7 @@ def content(document):
 
 
 @given(st.lists(actions, max_size=6))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_undo_and_redo_restore_every_bit(taken):
     document = CanvasDocument()
     seen = [content(document)]

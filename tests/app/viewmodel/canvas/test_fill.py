@@ -25,7 +25,7 @@ def naive(grid, x, y):
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=SIDE, max_size=SIDE), min_size=SIDE, max_size=SIDE), st.data())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_it_fills_what_a_plain_search_finds(grid, data):
     x, y = data.draw(st.integers(0, SIDE - 1)), data.draw(st.integers(0, SIDE - 1))
     image = QImage(SIDE, SIDE, QImage.Format.Format_RGB32)
