@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
 from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER
+from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 from mezzotint_app.widgets.labels import plain_label
@@ -45,6 +46,8 @@ class GeneratePanel(QWidget):
         self._button = QPushButton(icon_in("play", "accent_text"), self.tr("Generate"))
         self._button.setProperty("role", "primary")
         self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter)"))
+        self._cancel = icon_button("cancel", self.tr("Cancel what is being generated"))
+        self._cancel.clicked.connect(model.create.preview.stop)
         self._line = plain_label(role="muted", wrap=True)
         self._problem = plain_label(role="warning", wrap=True)
         self._build()
@@ -69,8 +72,12 @@ class GeneratePanel(QWidget):
         column.addWidget(plain_label(self.tr("Generate into the frame"), role="heading"))
         column.addWidget(Field(self.tr("Prompt"), self.prompt))
         column.addLayout(form)
-        for one in (self._line, self._problem, self._button):
+        for one in (self._line, self._problem):
             column.addWidget(one)
+        row = QHBoxLayout()
+        row.addWidget(self._button, 1)
+        row.addWidget(self._cancel)
+        column.addLayout(row)
 
     def _connect(self) -> None:
         model = self._model
@@ -82,6 +89,7 @@ class GeneratePanel(QWidget):
         self._count.valueChanged.connect(lambda value: model.create.chosen.change(count=value))
         self._button.clicked.connect(lambda: model.generate())
         model.changed.connect(self.show_model)
+        model.create.preview.changed.connect(self._show_progress)
         self._soon = QTimer(self)  # the frame follows the mouse; its words need not
         self._soon.setSingleShot(True)
         self._soon.setInterval(100)
@@ -104,12 +112,18 @@ class GeneratePanel(QWidget):
         self._count.setValue(model.create.chosen.settings().count)
         for widget in (self._fill, self._strength, self._feather, self._count):
             widget.blockSignals(False)
-        frame, problem = model.document.frame(), model.problem()
-        name = model.create.chosen.model()
-        self._line.setText(f"{name}, {frame.width()} × {frame.height()}" if name else "")
+        problem = model.problem()
+        self._show_progress()
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         self._button.setEnabled(not problem and not model.is_preparing())
+
+    def _show_progress(self) -> None:
+        preview, frame = self._model.create.preview, self._model.document.frame()
+        name = self._model.create.chosen.model()
+        size = f"{name}, {frame.width()} × {frame.height()}" if name else ""
+        self._line.setText(preview.line() if preview.is_working() else size)
+        self._cancel.setEnabled(preview.is_working() and not preview.is_stopping())
 
 
 def _spin(name: str, tooltip: str, most: int, suffix: str) -> QSpinBox:

@@ -13,9 +13,9 @@ from mezzotint_app.windows.canvas.page import CanvasPage
 
 
 class Page(CanvasPage):
-    def __init__(self, model):
+    def __init__(self, model, kit):
         super().__init__(model)
-        self.model = model
+        self.model, self.kit = model, kit
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def page(qtbot, tmp_path):
     for kit in kit_of(tmp_path):
         kit.write()
         model = CanvasModel(kit.create, kit.queue, kit.runner, kit.librarian, kit.pool)
-        made = Page(model)
+        made = Page(model, kit)
         qtbot.addWidget(made)
         made.show()
         yield made
@@ -76,6 +76,10 @@ def test_settings_of_generation_and_generate(page, qtbot):
     assert generation.choice().strength is None
     with qtbot.waitSignal(generation.queued):
         panel._button.click()
+    assert not panel._cancel.isEnabled()
+    page.kit.runner.begin(page.kit.queue._opened().claim("test"))
+    panel._cancel.click()
+    assert page.kit.runner.stopped == 1 and not panel._cancel.isEnabled()
     generation.create.chosen.set_model("broken")
     assert not panel._button.isEnabled() and "damaged" in panel._problem.text()
 
