@@ -784,7 +784,7 @@
     </message>
     <message>
         <source>Also a labelled grid</source>
-        <translation type="unfinished"></translation>
+        <translation>Auch ein beschriftetes Raster</translation>
     </message>
     <message>
         <source>Copy model, size, steps and all other settings as they are on the Create page now</source>
@@ -828,7 +828,7 @@
     </message>
     <message>
         <source>One image of all, by the settings with several values: up to three, or prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Bild aus allen, nach den Einstellungen mit mehreren Werten: bis zu drei, oder Prompts</translation>
     </message>
     <message>
         <source>Output folder</source>
@@ -1002,18 +1002,18 @@
     <name>Candidates</name>
     <message>
         <source>The canvas has too many layers. Remove one, then accept.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Arbeitsfläche hat zu viele Ebenen. Eine entfernen, dann übernehmen.</translation>
     </message>
 </context>
 <context>
     <name>CandidatesBar</name>
     <message>
         <source>Accept</source>
-        <translation type="unfinished"></translation>
+        <translation>Übernehmen</translation>
     </message>
     <message>
         <source>Candidate {number} of {count}, seed {seed}</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschlag {number} von {count}, Seed {seed}</translation>
     </message>
     <message>
         <source>Discard</source>
@@ -1021,30 +1021,30 @@
     </message>
     <message>
         <source>Drop it; the file stays in the gallery</source>
-        <translation type="unfinished"></translation>
+        <translation>Weglassen; die Datei bleibt in der Galerie</translation>
     </message>
     <message>
         <source>Next candidate</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächster Vorschlag</translation>
     </message>
     <message>
         <source>Previous candidate</source>
-        <translation type="unfinished"></translation>
+        <translation>Voriger Vorschlag</translation>
     </message>
     <message>
         <source>Put it on a new layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf eine neue Ebene legen</translation>
     </message>
     <message>
         <source>Show what was there before</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigen, was vorher da war</translation>
     </message>
 </context>
 <context>
     <name>Canvas</name>
     <message>
         <source>Canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Arbeitsfläche</translation>
     </message>
     <message>
         <source>Control</source>
@@ -1060,19 +1060,19 @@
     </message>
     <message>
         <source>Reference</source>
-        <translation type="unfinished"></translation>
+        <translation>Referenz</translation>
     </message>
     <message>
         <source>Sketch</source>
-        <translation type="unfinished"></translation>
+        <translation>Skizze</translation>
     </message>
     <message>
         <source>There is no picture on the canvas yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf der Arbeitsfläche ist noch kein Bild</translation>
     </message>
     <message>
         <source>Tool at {0}, {1}</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeug bei {0}, {1}</translation>
     </message>
 </context>
 <context>
@@ -1083,68 +1083,79 @@
     </message>
 </context>
 <context>
+    <name>CanvasKeeping</name>
+    <message>
+        <source>The canvas could not be kept: {0}</source>
+        <translation>Die Arbeitsfläche konnte nicht gesichert werden: {0}</translation>
+    </message>
+    <message>
+        <source>The canvas of the last session could not be read, and is kept in {file}: {error}</source>
+        <translation>Die Arbeitsfläche der letzten Sitzung konnte nicht gelesen werden und liegt in {file}: {error}</translation>
+    </message>
+</context>
+<context>
     <name>CanvasModel</name>
     <message>
         <source>A picture of {size} pixels cannot be saved.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Bild mit {size} Pixeln kann nicht gespeichert werden.</translation>
     </message>
     <message>
         <source>Result</source>
-        <translation type="unfinished"></translation>
+        <translation>Ergebnis</translation>
     </message>
     <message>
         <source>Saved: {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>Gespeichert: {name}</translation>
     </message>
     <message>
         <source>The canvas has too many layers. Remove one first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Arbeitsfläche hat zu viele Ebenen. Zuerst eine entfernen.</translation>
     </message>
 </context>
 <context>
     <name>CanvasPage</name>
     <message>
         <source>All layers: OpenRaster</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Ebenen: OpenRaster</translation>
     </message>
     <message>
         <source>Discard it</source>
-        <translation type="unfinished"></translation>
+        <translation>Verwerfen</translation>
     </message>
     <message>
         <source>Images and OpenRaster</source>
-        <translation type="unfinished"></translation>
+        <translation>Bilder und OpenRaster</translation>
     </message>
     <message>
         <source>Layers and generation</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebenen und Generieren</translation>
     </message>
     <message>
         <source>New canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Neue Arbeitsfläche</translation>
     </message>
     <message>
         <source>Open</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen</translation>
     </message>
     <message>
         <source>Save as</source>
-        <translation type="unfinished"></translation>
+        <translation>Speichern unter</translation>
     </message>
     <message>
         <source>The canvas has not been saved, and would be lost.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Arbeitsfläche ist nicht gespeichert und ginge verloren.</translation>
     </message>
     <message>
         <source>The picture: PNG</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Bild: PNG</translation>
     </message>
 </context>
 <context>
     <name>CanvasToolbar</name>
     <message>
         <source>Brush (B)</source>
-        <translation type="unfinished"></translation>
+        <translation>Pinsel (B)</translation>
     </message>
     <message>
         <source>Brush hardness</source>
@@ -1160,31 +1171,31 @@
     </message>
     <message>
         <source>Brush size: {0} px ([ and ])</source>
-        <translation type="unfinished"></translation>
+        <translation>Pinselgröße: {0} px ([ und ])</translation>
     </message>
     <message>
         <source>Colour</source>
-        <translation type="unfinished"></translation>
+        <translation>Farbe</translation>
     </message>
     <message>
         <source>Colour (C)</source>
-        <translation type="unfinished"></translation>
+        <translation>Farbe (C)</translation>
     </message>
     <message>
         <source>Colour picker (I, or Alt with any tool)</source>
-        <translation type="unfinished"></translation>
+        <translation>Pipette (I, oder Alt bei jedem Werkzeug)</translation>
     </message>
     <message>
         <source>Eraser (E)</source>
-        <translation type="unfinished"></translation>
+        <translation>Radierer (E)</translation>
     </message>
     <message>
         <source>Fill an area of similar colour; with Ctrl it erases (G)</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Fläche ähnlicher Farbe füllen; mit Strg löschen (G)</translation>
     </message>
     <message>
         <source>Frame: where is generated; drag it or its edges (F)</source>
-        <translation type="unfinished"></translation>
+        <translation>Rahmen: wo generiert wird; ihn oder seine Kanten ziehen (F)</translation>
     </message>
     <message>
         <source>Hardness</source>
@@ -1192,35 +1203,35 @@
     </message>
     <message>
         <source>Lasso: fills a free shape; with Ctrl it erases (L)</source>
-        <translation type="unfinished"></translation>
+        <translation>Lasso: füllt eine freie Form; mit Strg löscht es (L)</translation>
     </message>
     <message>
         <source>Move the layer (V)</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene verschieben (V)</translation>
     </message>
     <message>
         <source>New canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Neue Arbeitsfläche</translation>
     </message>
     <message>
         <source>Opacity</source>
-        <translation type="unfinished"></translation>
+        <translation>Deckkraft</translation>
     </message>
     <message>
         <source>Opacity of strokes and fills</source>
-        <translation type="unfinished"></translation>
+        <translation>Deckkraft von Strichen und Füllungen</translation>
     </message>
     <message>
         <source>Open, save and clear</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen, speichern und leeren</translation>
     </message>
     <message>
         <source>Open…</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen…</translation>
     </message>
     <message>
         <source>Rectangle: fills it; with Ctrl it erases (R)</source>
-        <translation type="unfinished"></translation>
+        <translation>Rechteck: füllt es; mit Strg löscht es (R)</translation>
     </message>
     <message>
         <source>Redo</source>
@@ -1228,11 +1239,11 @@
     </message>
     <message>
         <source>Save as…</source>
-        <translation type="unfinished"></translation>
+        <translation>Speichern unter…</translation>
     </message>
     <message>
         <source>Show everything</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles zeigen</translation>
     </message>
     <message>
         <source>Size</source>
@@ -1244,22 +1255,29 @@
     </message>
     <message>
         <source>Zoom in</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergrößern</translation>
     </message>
     <message>
         <source>Zoom out</source>
-        <translation type="unfinished"></translation>
+        <translation>Verkleinern</translation>
     </message>
 </context>
 <context>
     <name>CanvasTools</name>
     <message>
         <source>Fill works within the picture and the frame.</source>
-        <translation type="unfinished"></translation>
+        <translation>Füllen wirkt im Bild und im Rahmen.</translation>
     </message>
     <message>
         <source>The layer is hidden. Show it to change it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Ebene ist ausgeblendet. Zum Ändern einblenden.</translation>
+    </message>
+</context>
+<context>
+    <name>CanvasView</name>
+    <message>
+        <source>Paint, open an image (Ctrl+O), or write a prompt and generate into the frame (Ctrl+Enter)</source>
+        <translation>Malen, ein Bild öffnen (Strg+O) oder einen Prompt schreiben und in den Rahmen generieren (Strg+Eingabe)</translation>
     </message>
 </context>
 <context>
@@ -1340,7 +1358,7 @@
     <name>CompletionList</name>
     <message>
         <source>Completions</source>
-        <translation type="unfinished"></translation>
+        <translation>Vervollständigungen</translation>
     </message>
     <message>
         <source>LoRA</source>
@@ -1348,15 +1366,15 @@
     </message>
     <message>
         <source>Up and Down to move, Tab or Enter to insert, Escape to close</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit den Pfeiltasten wählen, mit Tab oder Eingabe einfügen, mit Esc schließen</translation>
     </message>
     <message>
         <source>embedding</source>
-        <translation type="unfinished"></translation>
+        <translation>Embedding</translation>
     </message>
     <message>
         <source>wildcard</source>
-        <translation type="unfinished"></translation>
+        <translation>Wildcard</translation>
     </message>
 </context>
 <context>
@@ -1371,7 +1389,7 @@
     </message>
     <message>
         <source>Blurred image</source>
-        <translation type="unfinished"></translation>
+        <translation>Unscharfes Bild</translation>
     </message>
     <message>
         <source>Depth</source>
@@ -1391,7 +1409,7 @@
     </message>
     <message>
         <source>Grey image</source>
-        <translation type="unfinished"></translation>
+        <translation>Graustufenbild</translation>
     </message>
     <message>
         <source>Inpainting</source>
@@ -1403,7 +1421,7 @@
     </message>
     <message>
         <source>Low quality</source>
-        <translation type="unfinished"></translation>
+        <translation>Geringe Qualität</translation>
     </message>
     <message>
         <source>Make it grey</source>
@@ -1465,6 +1483,10 @@
         <translation>ControlNet wählen</translation>
     </message>
     <message>
+        <source>Choose a mask</source>
+        <translation>Maske wählen</translation>
+    </message>
+    <message>
         <source>Choose control images</source>
         <translation>Kontrollbilder wählen</translation>
     </message>
@@ -1476,6 +1498,18 @@
 <context>
     <name>ControlRow</name>
     <message>
+        <source>Applies to</source>
+        <translation>Gilt für</translation>
+    </message>
+    <message>
+        <source>Apply everywhere</source>
+        <translation>Überall anwenden</translation>
+    </message>
+    <message>
+        <source>Apply {name} everywhere</source>
+        <translation>{name} überall anwenden</translation>
+    </message>
+    <message>
         <source>As the ControlNet does</source>
         <translation>Wie vom ControlNet vorgegeben</translation>
     </message>
@@ -1484,8 +1518,16 @@
         <translation>ControlNet für {name} wählen</translation>
     </message>
     <message>
+        <source>Choose an image that is white where an IP-Adapter&apos;s image is to apply</source>
+        <translation>Ein Bild wählen, das weiß ist, wo das Bild eines IP-Adapters gelten soll</translation>
+    </message>
+    <message>
+        <source>Choose mask for {name}</source>
+        <translation>Maske für {name} wählen</translation>
+    </message>
+    <message>
         <source>Choose the file of a ControlNet or IP-Adapter, or drop it on the list</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei eines ControlNets oder IP-Adapters wählen oder auf die Liste ziehen</translation>
     </message>
     <message>
         <source>Choose…</source>
@@ -1494,6 +1536,10 @@
     <message>
         <source>ControlNet</source>
         <translation>ControlNet</translation>
+    </message>
+    <message>
+        <source>Everywhere</source>
+        <translation>Überall</translation>
     </message>
     <message>
         <source>How strongly the control image is followed</source>
@@ -1628,7 +1674,7 @@
     </message>
     <message>
         <source>This model does not support regional prompts. Remove them.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Modell unterstützt keine regionalen Prompts. Entfernen Sie sie.</translation>
     </message>
     <message>
         <source>Write a prompt first.</source>
@@ -1778,7 +1824,7 @@
     </message>
     <message>
         <source>Grid…</source>
-        <translation type="unfinished"></translation>
+        <translation>Raster…</translation>
     </message>
     <message>
         <source>More ways to generate</source>
@@ -1961,11 +2007,11 @@
     <name>CreatePrompts</name>
     <message>
         <source>Drawn for each image, for example:</source>
-        <translation type="unfinished"></translation>
+        <translation>Für jedes Bild ausgelost, zum Beispiel:</translation>
     </message>
     <message>
         <source>Earlier prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Frühere Prompts</translation>
     </message>
     <message>
         <source>Negative prompt</source>
@@ -2174,7 +2220,7 @@
     </message>
     <message>
         <source>Parts of the image with prompts of their own</source>
-        <translation type="unfinished"></translation>
+        <translation>Teile des Bildes mit eigenen Prompts</translation>
     </message>
     <message>
         <source>Reference images</source>
@@ -2186,11 +2232,11 @@
     </message>
     <message>
         <source>Regional prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Regionale Prompts</translation>
     </message>
     <message>
         <source>Regions</source>
-        <translation type="unfinished"></translation>
+        <translation>Regionen</translation>
     </message>
     <message>
         <source>Reset all settings of this model; the prompt stays</source>
@@ -2313,7 +2359,7 @@
     </message>
     <message>
         <source>{side} pixels</source>
-        <translation type="unfinished"></translation>
+        <translation>{side} Pixel</translation>
     </message>
 </context>
 <context>
@@ -2506,7 +2552,7 @@
     </message>
     <message>
         <source>Regional prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Regionale Prompts</translation>
     </message>
     <message>
         <source>Seed</source>
@@ -3420,7 +3466,7 @@
     </message>
     <message>
         <source>Open in canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf der Arbeitsfläche öffnen</translation>
     </message>
     <message>
         <source>Open the Create page (Ctrl+1)</source>
@@ -3544,6 +3590,10 @@
         <translation>Automatisch</translation>
     </message>
     <message>
+        <source>Cancel what is being generated</source>
+        <translation>Abbrechen, was gerade generiert wird</translation>
+    </message>
+    <message>
         <source>Denoising strength</source>
         <translation>Denoising-Stärke</translation>
     </message>
@@ -3561,15 +3611,15 @@
     </message>
     <message>
         <source>Generate into the frame</source>
-        <translation type="unfinished"></translation>
+        <translation>In den Rahmen generieren</translation>
     </message>
     <message>
         <source>Generate into the frame (Ctrl+Enter)</source>
-        <translation type="unfinished"></translation>
+        <translation>In den Rahmen generieren (Strg+Eingabe)</translation>
     </message>
     <message>
         <source>How much changes; automatic: all where something is filled in, otherwise 60 %</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie viel sich ändert; automatisch: alles, wo etwas ergänzt wird, sonst 60 %</translation>
     </message>
     <message>
         <source>Images</source>
@@ -3581,7 +3631,7 @@
     </message>
     <message>
         <source>Number of candidates</source>
-        <translation type="unfinished"></translation>
+        <translation>Anzahl der Vorschläge</translation>
     </message>
     <message>
         <source>Original</source>
@@ -3601,11 +3651,11 @@
     </message>
     <message>
         <source>What the frame is to show (shared with Create)</source>
-        <translation type="unfinished"></translation>
+        <translation>Was der Rahmen zeigen soll (gemeinsam mit „Erstellen“)</translation>
     </message>
     <message>
         <source>What the masked or empty part starts from</source>
-        <translation type="unfinished"></translation>
+        <translation>Womit der maskierte oder leere Teil beginnt</translation>
     </message>
     <message>
         <source>Width of the soft edge inside the mask</source>
@@ -3814,7 +3864,7 @@ und {n} weitere</translation>
     <name>GridDialog</name>
     <message>
         <source>An image for each combination of values, and all of them labelled in one image. The other settings are those of the Create page; without a seed among the values, all have the same.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Bild für jede Kombination der Werte, und alle beschriftet in einem Bild. Die übrigen Einstellungen sind die der Seite „Erstellen“; wenn kein Seed unter den Werten ist, haben alle denselben.</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -3822,47 +3872,47 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Close without generating</source>
-        <translation type="unfinished"></translation>
+        <translation>Schließen, ohne zu generieren</translation>
     </message>
     <message>
         <source>Columns</source>
-        <translation type="unfinished"></translation>
+        <translation>Spalten</translation>
     </message>
     <message>
         <source>Generate grid</source>
-        <translation type="unfinished"></translation>
+        <translation>Raster generieren</translation>
     </message>
     <message>
         <source>Grid</source>
-        <translation type="unfinished"></translation>
+        <translation>Raster</translation>
     </message>
     <message>
         <source>Rows</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeilen</translation>
     </message>
     <message>
         <source>Starts as a batch; the Batch page shows how far it is</source>
-        <translation type="unfinished"></translation>
+        <translation>Startet als Batch; die Seite „Batch“ zeigt den Fortschritt</translation>
     </message>
     <message>
         <source>Tables</source>
-        <translation type="unfinished"></translation>
+        <translation>Tabellen</translation>
     </message>
     <message>
         <source>The setting that varies</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Einstellung, die variiert wird</translation>
     </message>
     <message>
         <source>Values of {place}</source>
-        <translation type="unfinished"></translation>
+        <translation>Werte der {place}</translation>
     </message>
     <message>
         <source>Values with commas in them are divided by |.</source>
-        <translation type="unfinished"></translation>
+        <translation>Werte, die Kommas enthalten, werden durch | getrennt.</translation>
     </message>
     <message>
         <source>Values, divided by commas</source>
-        <translation type="unfinished"></translation>
+        <translation>Werte, durch Kommas getrennt</translation>
     </message>
     <message>
         <source>none</source>
@@ -3870,26 +3920,26 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>{count}: {shape}</source>
-        <translation type="unfinished"></translation>
+        <translation>{count}: {shape}</translation>
     </message>
 </context>
 <context>
     <name>GridModel</name>
     <message>
         <source>A setting is chosen twice.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Einstellung ist zweimal gewählt.</translation>
     </message>
     <message>
         <source>At most {images} images, and {values} values of each setting.</source>
-        <translation type="unfinished"></translation>
+        <translation>Höchstens {images} Bilder und {values} Werte pro Einstellung.</translation>
     </message>
     <message>
         <source>Choose a setting and its values.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Einstellung und ihre Werte wählen.</translation>
     </message>
     <message>
         <source>The alternatives of the prompt are an axis, too: leave one out.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Alternativen des Prompts sind auch eine Achse: eine weglassen.</translation>
     </message>
     <message>
         <source>Write a prompt first.</source>
@@ -3897,38 +3947,38 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>{name}: a value is there twice.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}: Ein Wert kommt zweimal vor.</translation>
     </message>
     <message>
         <source>{name}: write values, divided by commas.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}: Werte eingeben, durch Kommas getrennt.</translation>
     </message>
 </context>
 <context>
     <name>HistoryDialog</name>
     <message>
         <source>Earlier prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Frühere Prompts</translation>
     </message>
     <message>
         <source>Enter or a double click uses a prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Eingabe oder ein Doppelklick übernimmt einen Prompt</translation>
     </message>
     <message>
         <source>Keep the prompt as it is</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Prompt lassen, wie er ist</translation>
     </message>
     <message>
         <source>No prompt has these words.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Prompt enthält diese Wörter.</translation>
     </message>
     <message>
         <source>No prompts yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Prompts.</translation>
     </message>
     <message>
         <source>Replace the prompt by this one; Ctrl+Z undoes it</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Prompt durch diesen ersetzen; Strg+Z macht es rückgängig</translation>
     </message>
     <message>
         <source>Search</source>
@@ -3936,7 +3986,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Search in earlier prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>In früheren Prompts suchen</translation>
     </message>
     <message>
         <source>Use</source>
@@ -3944,7 +3994,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Words in any order; Down moves to the list</source>
-        <translation type="unfinished"></translation>
+        <translation>Wörter in beliebiger Reihenfolge; Pfeil nach unten führt zur Liste</translation>
     </message>
 </context>
 <context>
@@ -4310,35 +4360,35 @@ und {n} weitere</translation>
     <name>LayersPanel</name>
     <message>
         <source>A reference image, for models that edit</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Referenzbild, für Modelle, die bearbeiten</translation>
     </message>
     <message>
         <source>Add a layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene hinzufügen</translation>
     </message>
     <message>
         <source>Clear layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene leeren</translation>
     </message>
     <message>
         <source>Colours that generation starts from</source>
-        <translation type="unfinished"></translation>
+        <translation>Farben, mit denen das Generieren beginnt</translation>
     </message>
     <message>
         <source>Layer opacity</source>
-        <translation type="unfinished"></translation>
+        <translation>Deckkraft der Ebene</translation>
     </message>
     <message>
         <source>Layers</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebenen</translation>
     </message>
     <message>
         <source>Move layer down</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene nach unten</translation>
     </message>
     <message>
         <source>Move layer up</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene nach oben</translation>
     </message>
     <message>
         <source>Name</source>
@@ -4346,51 +4396,51 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Opacity</source>
-        <translation type="unfinished"></translation>
+        <translation>Deckkraft</translation>
     </message>
     <message>
         <source>Percent</source>
-        <translation type="unfinished"></translation>
+        <translation>Prozent</translation>
     </message>
     <message>
         <source>Pixels of the picture</source>
-        <translation type="unfinished"></translation>
+        <translation>Pixel des Bildes</translation>
     </message>
     <message>
         <source>Remove layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene entfernen</translation>
     </message>
     <message>
         <source>Rename layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene umbenennen</translation>
     </message>
     <message>
         <source>Rename layer…</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene umbenennen…</translation>
     </message>
     <message>
         <source>Scale layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene skalieren</translation>
     </message>
     <message>
         <source>Scale layer…</source>
-        <translation type="unfinished"></translation>
+        <translation>Ebene skalieren…</translation>
     </message>
     <message>
         <source>The image of the ControlNet that is chosen on Create</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Bild des ControlNets, das auf „Erstellen“ gewählt ist</translation>
     </message>
     <message>
         <source>The layer is empty, or would become too large.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Ebene ist leer oder würde zu groß.</translation>
     </message>
     <message>
         <source>Tools change the selected layer; Space shows or hides it</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeuge ändern die gewählte Ebene; die Leertaste blendet sie ein oder aus</translation>
     </message>
     <message>
         <source>Where the picture is generated anew</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo das Bild neu generiert wird</translation>
     </message>
 </context>
 <context>
@@ -4645,7 +4695,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Arbeitsfläche</translation>
     </message>
     <message>
         <source>Create</source>
@@ -5362,7 +5412,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Denoising tiles</source>
-        <translation type="unfinished"></translation>
+        <translation>Denoising-Kacheln</translation>
     </message>
     <message>
         <source>Sampler</source>
@@ -5394,7 +5444,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>denoising tiles: where an image is enlarged, by the hires fix or from an init image, denoise it in overlapping tiles of this size, blended in each step, so that far larger images fit the card; auto plans the size; each tile has the whole prompt, so that a strength above 0.3 may repeat subjects</source>
-        <translation type="unfinished"></translation>
+        <translation>Denoising-Kacheln: wird ein Bild vergrößert, durch den Hires-Fix oder aus einem Ausgangsbild, wird es in überlappenden Kacheln dieser Größe entrauscht, die in jedem Schritt ineinander übergehen, sodass weit größere Bilder auf die Karte passen; auto plant die Größe; jede Kachel bekommt den ganzen Prompt, daher können sich Motive bei einer Stärke über 0,3 wiederholen</translation>
     </message>
     <message>
         <source>how the noise levels of the steps are spaced</source>
@@ -5410,7 +5460,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>step cache: reuse the last step&apos;s result of a denoiser&apos;s blocks while the first of them changes less than this, such as 0.1; auto is 0.1 for transformers and 0.2 for U-Nets; pays from about 20 steps</source>
-        <translation type="unfinished"></translation>
+        <translation>Schritt-Cache: das Ergebnis der Blöcke aus dem letzten Schritt wiederverwenden, solange sich der erste um weniger als diesen Wert ändert, etwa 0.1; auto ist 0.1 bei Transformern und 0.2 bei U-Nets; lohnt sich ab etwa 20 Schritten</translation>
     </message>
     <message>
         <source>the sampling method</source>
@@ -5723,7 +5773,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>{parts} of {limit} tokens each</source>
-        <translation type="unfinished"></translation>
+        <translation>{parts} von je {limit} Token</translation>
     </message>
     <message>
         <source>{tokens} of {limit} tokens</source>
@@ -5781,7 +5831,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>8-bit inputs of convolutions, too</source>
-        <translation type="unfinished"></translation>
+        <translation>Auch Eingaben der Faltungen in 8 Bit</translation>
     </message>
     <message>
         <source>A quarter of the size, meant for speed on RTX 20 to 40; visibly different images.</source>
@@ -5861,7 +5911,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>With int8: faster on NVIDIA cards, a little less close to the original</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit int8: schneller auf NVIDIA-Karten, etwas weniger nah am Original</translation>
     </message>
 </context>
 <context>
@@ -6494,7 +6544,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Bicubic suits most images; an upscaler adds sharp edges</source>
-        <translation type="unfinished"></translation>
+        <translation>Bikubisch passt für die meisten Bilder; ein Upscaler macht Kanten schärfer</translation>
     </message>
     <message>
         <source>Bilinear</source>
@@ -6510,11 +6560,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Enlarge the init image by</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausgangsbild vergrößern mit</translation>
     </message>
     <message>
         <source>Enlarges an init image that is smaller than the result, before it is denoised</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergrößert ein Ausgangsbild, das kleiner als das Ergebnis ist, bevor es entrauscht wird</translation>
     </message>
     <message>
         <source>Factor for width and height</source>
@@ -6530,7 +6580,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Lanczos</source>
-        <translation type="unfinished"></translation>
+        <translation>Lanczos</translation>
     </message>
     <message>
         <source>Lanczos (pixels only)</source>
@@ -6610,97 +6660,101 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Upscaler {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>Upscaler {name}</translation>
     </message>
 </context>
 <context>
     <name>RegionList</name>
     <message>
         <source>A part of the image that follows a prompt of its own</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Teil des Bildes, der einem eigenen Prompt folgt</translation>
     </message>
     <message>
         <source>Add region</source>
-        <translation type="unfinished"></translation>
+        <translation>Region hinzufügen</translation>
     </message>
 </context>
 <context>
     <name>RegionRow</name>
     <message>
         <source>1: only this prompt; less: the prompt above has the rest</source>
-        <translation type="unfinished"></translation>
+        <translation>1: nur dieser Prompt; weniger: Der Rest gehört dem Prompt oben</translation>
     </message>
     <message>
         <source>Box of region {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>Rechteck der Region {number}</translation>
     </message>
     <message>
         <source>Centre</source>
-        <translation type="unfinished"></translation>
+        <translation>Mitte</translation>
     </message>
     <message>
         <source>Left half</source>
-        <translation type="unfinished"></translation>
+        <translation>Linke Hälfte</translation>
     </message>
     <message>
         <source>Left third</source>
-        <translation type="unfinished"></translation>
+        <translation>Linkes Drittel</translation>
     </message>
     <message>
         <source>Left, top, width and height as parts of the image, 0 to 1</source>
-        <translation type="unfinished"></translation>
+        <translation>Links, oben, Breite und Höhe als Anteile des Bildes, 0 bis 1</translation>
     </message>
     <message>
         <source>Lower half</source>
-        <translation type="unfinished"></translation>
+        <translation>Untere Hälfte</translation>
+    </message>
+    <message>
+        <source>Mask {name}</source>
+        <translation>Maske {name}</translation>
     </message>
     <message>
         <source>Middle third</source>
-        <translation type="unfinished"></translation>
+        <translation>Mittleres Drittel</translation>
     </message>
     <message>
         <source>Other box</source>
-        <translation type="unfinished"></translation>
+        <translation>Anderes Rechteck</translation>
     </message>
     <message>
         <source>Part {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>Teil {number}</translation>
     </message>
     <message>
         <source>Prompt of region {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>Prompt der Region {number}</translation>
     </message>
     <message>
         <source>Remove region {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>Region {number} entfernen</translation>
     </message>
     <message>
         <source>Right half</source>
-        <translation type="unfinished"></translation>
+        <translation>Rechte Hälfte</translation>
     </message>
     <message>
         <source>Right third</source>
-        <translation type="unfinished"></translation>
+        <translation>Rechtes Drittel</translation>
     </message>
     <message>
         <source>Upper half</source>
-        <translation type="unfinished"></translation>
+        <translation>Obere Hälfte</translation>
     </message>
     <message>
         <source>Weight of region {number}</source>
-        <translation type="unfinished"></translation>
+        <translation>Gewicht der Region {number}</translation>
     </message>
     <message>
         <source>What this part shows; the prompt above is for the rest</source>
-        <translation type="unfinished"></translation>
+        <translation>Was dieser Teil zeigt; der Prompt oben gilt für den Rest</translation>
     </message>
     <message>
         <source>Where the prompt applies</source>
-        <translation type="unfinished"></translation>
+        <translation>Wo der Prompt gilt</translation>
     </message>
     <message>
         <source>such as a red house</source>
-        <translation type="unfinished"></translation>
+        <translation>z. B. a red house</translation>
     </message>
 </context>
 <context>
@@ -7008,7 +7062,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>CSV of A1111&apos;s tag completion; its tags are offered while you type</source>
-        <translation type="unfinished"></translation>
+        <translation>CSV-Datei der Tag-Vervollständigung von A1111; ihre Tags werden beim Tippen angeboten</translation>
     </message>
     <message>
         <source>Changes are saved at once</source>
@@ -7108,7 +7162,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>NAME.txt has a line for each text that __NAME__ can become</source>
-        <translation type="unfinished"></translation>
+        <translation>NAME.txt enthält eine Zeile für jeden Text, zu dem __NAME__ werden kann</translation>
     </message>
     <message>
         <source>No limit</source>
@@ -7160,7 +7214,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Tag file</source>
-        <translation type="unfinished"></translation>
+        <translation>Tag-Datei</translation>
     </message>
     <message>
         <source>The screen may still turn off</source>
@@ -7242,7 +7296,7 @@ und {n} weitere</translation>
     <name>Shortcuts</name>
     <message>
         <source>Accept the candidate</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschlag übernehmen</translation>
     </message>
     <message>
         <source>All pages</source>
@@ -7258,7 +7312,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Before, after</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorher, nachher</translation>
     </message>
     <message>
         <source>Brush, eraser</source>
@@ -7270,7 +7324,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Arbeitsfläche</translation>
     </message>
     <message>
         <source>Change the weight of words</source>
@@ -7286,7 +7340,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Colour</source>
-        <translation type="unfinished"></translation>
+        <translation>Farbe</translation>
     </message>
     <message>
         <source>Compare two</source>
@@ -7310,7 +7364,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Discard the candidate</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschlag verwerfen</translation>
     </message>
     <message>
         <source>Duplicate</source>
@@ -7350,7 +7404,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Give up the shape</source>
-        <translation type="unfinished"></translation>
+        <translation>Form verwerfen</translation>
     </message>
     <message>
         <source>Hold or release the brush</source>
@@ -7358,7 +7412,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Hold or release the tool</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeug halten oder loslassen</translation>
     </message>
     <message>
         <source>Image details</source>
@@ -7406,7 +7460,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Move the tool; with Shift in small steps</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeug bewegen; mit Umschalt in kleinen Schritten</translation>
     </message>
     <message>
         <source>Move to front</source>
@@ -7422,7 +7476,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Open in canvas</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf der Arbeitsfläche öffnen</translation>
     </message>
     <message>
         <source>Open the output folder</source>
@@ -7430,7 +7484,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Open, save</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen, speichern</translation>
     </message>
     <message>
         <source>Paint where the brush is</source>
@@ -7446,11 +7500,11 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Press the tool</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeug ansetzen</translation>
     </message>
     <message>
         <source>Previous, next candidate</source>
-        <translation type="unfinished"></translation>
+        <translation>Voriger, nächster Vorschlag</translation>
     </message>
     <message>
         <source>Previous, next image</source>
@@ -7530,7 +7584,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Tools, in the toolbar&apos;s order</source>
-        <translation type="unfinished"></translation>
+        <translation>Werkzeuge, in der Reihenfolge der Leiste</translation>
     </message>
     <message>
         <source>Train</source>
@@ -7824,6 +7878,40 @@ und {n} weitere</translation>
     <message>
         <source>Cannot be shown</source>
         <translation>Nicht darstellbar</translation>
+    </message>
+</context>
+<context>
+    <name>TimeBar</name>
+    <message>
+        <source>Time: {parts}</source>
+        <translation>Zeit: {parts}</translation>
+    </message>
+</context>
+<context>
+    <name>Timeline</name>
+    <message>
+        <source>decoding</source>
+        <translation>Dekodieren</translation>
+    </message>
+    <message>
+        <source>encoding</source>
+        <translation>Kodieren</translation>
+    </message>
+    <message>
+        <source>loading</source>
+        <translation>Laden</translation>
+    </message>
+    <message>
+        <source>saving</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>{steps} steps</source>
+        <translation>{steps} Schritte</translation>
+    </message>
+    <message>
+        <source>{steps} steps of stage {number}</source>
+        <translation>{steps} Schritte der Stufe {number}</translation>
     </message>
 </context>
 <context>
@@ -8192,7 +8280,7 @@ und {n} weitere</translation>
     <name>UpscaleDialog</name>
     <message>
         <source>Add detail (second pass)</source>
-        <translation type="unfinished"></translation>
+        <translation>Details ergänzen (zweiter Durchgang)</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -8224,7 +8312,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>Second pass</source>
-        <translation type="unfinished"></translation>
+        <translation>Zweiter Durchgang</translation>
     </message>
     <message>
         <source>Starts in the background</source>
@@ -8236,7 +8324,7 @@ und {n} weitere</translation>
     </message>
     <message>
         <source>The model that made the image denoises the enlarged one in tiles; it waits in the queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Modell, das das Bild erzeugt hat, entrauscht das vergrößerte in Kacheln; der Auftrag kommt in die Warteschlange</translation>
     </message>
     <message>
         <source>The network that enlarges the image</source>
