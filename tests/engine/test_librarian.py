@@ -53,7 +53,7 @@ NAMES = (
         "pixels",
     ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
-    *("upscale", "upscalers"),
+    *("upscale", "upscalers", "complete", "draw"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),

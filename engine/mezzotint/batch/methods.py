@@ -18,7 +18,7 @@ from mezzotint.batch_protocol import (
 from mezzotint.codec import to_json
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams
-from mezzotint.library_protocol import ApplyStyle
+from mezzotint.library_protocol import ApplyStyle, DrawRequest
 from mezzotint.protocol import GenerateRequest, IsCancelled, OnEvent
 from mezzotint.rpc.server import Method
 from mezzotint.trouble import shown
@@ -42,7 +42,14 @@ def batch_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
         "batch_status": Method(params=BatchFolder, run=of.status, lane="waiting"),
         "batch_tasks": Method(params=BatchTasks, run=of.tasks, lane="waiting"),
         "apply_style": Method(params=ApplyStyle, run=of.apply_style),
+        "draw": Method(params=DrawRequest, run=lambda asked, *_: _draw(asked), lane="apart"),
     }
+
+
+def _draw(asked: DrawRequest) -> tuple[str, ...]:
+    from mezzotint.batch.tasks.wildcards import drawn
+
+    return drawn(asked)
 
 
 class _BatchMethods:

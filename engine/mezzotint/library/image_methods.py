@@ -9,7 +9,6 @@ from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
     CompletionQuery,
-    DrawRequest,
     Dropped,
     GalleryQuery,
     GalleryScan,
@@ -130,7 +129,6 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
         "complete": Method(
             params=CompletionQuery, run=lambda asked, *_: services.completer.complete(asked), lane="apart"
         ),
-        "draw": Method(params=DrawRequest, run=lambda asked, *_: _draw(asked), lane="apart"),
         "metadata": Method(params=PathParams, run=lambda asked, *_: _metadata(asked)),
         "examine": Method(params=PathsParams, run=lambda asked, *_: _examine(asked)),
         "thumbnail": Method(
@@ -164,12 +162,6 @@ def _metadata(asked: PathParams) -> ImageMetadata:
     from mezzotint.images.metadata import read_metadata
 
     return read_metadata(Path(asked.path))
-
-
-def _draw(asked: DrawRequest) -> tuple[str, ...]:
-    from mezzotint.library.completion.completer import drawn
-
-    return drawn(asked)
 
 
 def _upscale(asked: UpscaleRequest, tell: OnEvent, cancelled: IsCancelled) -> UpscaledImage:

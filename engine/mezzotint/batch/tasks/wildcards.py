@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from mezzotint.catalog.place import at_home
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
+from mezzotint.library_protocol import MOST_DRAWN, DrawRequest
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import is_text
 
@@ -103,6 +105,17 @@ class Wildcards:
         if not inside:
             raise UsageError(f"the wildcard __{plain(name)}__ is outside its folder {plain(folder, 200)}")
         return _lines_of(data, name)
+
+
+def drawn(request: DrawRequest) -> tuple[str, ...]:
+    """The prompt of each seed, with one text drawn at each place. Raises UsageError for files that cannot be read."""
+    if len(request.seeds) > MOST_DRAWN or len(request.prompt) > MAX_PROMPT:
+        raise UsageError(
+            f"{len(request.seeds)} prompts of {len(request.prompt)} characters are too many: at most {MOST_DRAWN} "
+            f"of {MAX_PROMPT} are drawn at once"
+        )
+    wildcards = Wildcards(at_home(Path(request.wildcards)) if request.wildcards else None)
+    return tuple(wildcards.drawn(request.prompt, seed) for seed in request.seeds)
 
 
 _TOO_MANY = f"but at most {MOST_PROMPTS} are allowed; choices = 'one' draws one of them for each image"

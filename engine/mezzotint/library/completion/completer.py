@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mezzotint.batch.tasks.wildcards import Wildcards
 from mezzotint.catalog.place import at_home
 from mezzotint.errors import UsageError
 from mezzotint.library.completion.tags import Tag, matching, read_tags
-from mezzotint.library_protocol import MOST_DRAWN, Completion, CompletionKind, CompletionQuery, DrawRequest
-from mezzotint.request_protocol import MAX_PROMPT
+from mezzotint.library_protocol import Completion, CompletionKind, CompletionQuery
 from mezzotint.values.basic import is_text
 
 if TYPE_CHECKING:
@@ -74,17 +72,6 @@ class Completer:
         catalog = self._make_catalog()
         files = catalog.loras() if kind == "lora" else catalog.embeddings()
         return {name: str(path) for name, path in files.items() if is_text(name) and is_text(str(path))}
-
-
-def drawn(request: DrawRequest) -> tuple[str, ...]:
-    """The prompt of each seed, with one text drawn at each place. Raises UsageError for files that cannot be read."""
-    if len(request.seeds) > MOST_DRAWN or len(request.prompt) > MAX_PROMPT:
-        raise UsageError(
-            f"{len(request.seeds)} prompts of {len(request.prompt)} characters are too many: at most {MOST_DRAWN} "
-            f"of {MAX_PROMPT} are drawn at once"
-        )
-    wildcards = Wildcards(at_home(Path(request.wildcards)) if request.wildcards else None)
-    return tuple(wildcards.drawn(request.prompt, seed) for seed in request.seeds)
 
 
 def _detail(tag: Tag, alias: str) -> str:

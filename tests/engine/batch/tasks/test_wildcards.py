@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.batch.tasks.wildcards import DEEPEST, MOST_PROMPTS, Wildcards
+from mezzotint.batch.tasks.wildcards import DEEPEST, MOST_PROMPTS, Wildcards, drawn
 from mezzotint.errors import UsageError
 from mezzotint.jobs.matrix import alternatives
+from mezzotint.library_protocol import DrawRequest
 
 
 @pytest.fixture
@@ -130,3 +131,15 @@ def test_prompts_made_to_take_long(folder, prompt):
             ask(prompt)
         except UsageError as error:
             assert len(str(error)) < 1000
+
+
+def test_what_is_drawn_depends_on_the_seed_alone(tmp_path):
+    (tmp_path / "animal.txt").write_text("cat\ndog\nowl\n")
+    request = DrawRequest(prompt="a {red|blue} __animal__", wildcards=str(tmp_path), seeds=tuple(range(20)))
+    found = drawn(request)
+    assert found == drawn(request) and len(set(found)) > 3
+    assert {one.split()[-1] for one in found} == {"cat", "dog", "owl"}
+    with pytest.raises(UsageError, match="__fish__ has no readable file"):
+        drawn(DrawRequest(prompt="__fish__", wildcards=str(tmp_path), seeds=(1,)))
+    with pytest.raises(UsageError, match="1001 prompts of 1 characters are too many"):
+        drawn(DrawRequest(prompt="a", wildcards="", seeds=(1,) * 1001))

@@ -1,10 +1,10 @@
-"""What a word is completed to, by kind, and what is drawn for wildcards."""
+"""What a word is completed to, by kind."""
 
 import pytest
 
 from mezzotint.errors import UsageError
-from mezzotint.library.completion.completer import Completer, drawn
-from mezzotint.library_protocol import Completion, CompletionQuery, DrawRequest
+from mezzotint.library.completion.completer import Completer
+from mezzotint.library_protocol import Completion, CompletionQuery
 
 
 class Catalog:
@@ -77,15 +77,3 @@ def test_wildcards_are_files_of_a_folder(completer, tmp_path):
 @pytest.mark.parametrize("asked", [query("x" * 201, "lora"), query("", "lora", limit=0), query("", "lora", limit=101)])
 def test_odd_queries_find_nothing(completer, asked):
     assert completer.complete(asked) == ()
-
-
-def test_what_is_drawn_depends_on_the_seed_alone(tmp_path):
-    (tmp_path / "animal.txt").write_text("cat\ndog\nowl\n")
-    request = DrawRequest(prompt="a {red|blue} __animal__", wildcards=str(tmp_path), seeds=tuple(range(20)))
-    found = drawn(request)
-    assert found == drawn(request) and len(set(found)) > 3
-    assert {one.split()[-1] for one in found} == {"cat", "dog", "owl"}
-    with pytest.raises(UsageError, match="__fish__ has no readable file"):
-        drawn(DrawRequest(prompt="__fish__", wildcards=str(tmp_path), seeds=(1,)))
-    with pytest.raises(UsageError, match="1001 prompts of 1 characters are too many"):
-        drawn(DrawRequest(prompt="a", wildcards="", seeds=(1,) * 1001))
