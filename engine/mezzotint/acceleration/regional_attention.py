@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mezzotint.acceleration.image_attention import of_transformer, replacing_attention
 from mezzotint.acceleration.sparse_attention import sizes_of
-from mezzotint.acceleration.trunks import TRUNKS, Size
+from mezzotint.acceleration.trunks import JOINT, TRUNKS, Size
 from mezzotint.attention.masks import NO_MASKS, Masks
 from mezzotint.attention.reduction import Grid
 from mezzotint.attention.session import Attend, AttentionSession
@@ -26,7 +26,6 @@ from mezzotint.values.regions import RegionRef
 Layer: TypeAlias = Any  # diffusers.models.attention_processor.Attention, which has no type annotations
 
 _HALVES = 2  # conditional and unconditional, which may run one after the other
-JOINT = ("FluxTransformer2DModel", "SD3Transformer2DModel")  # text positions do not depend on its length
 
 
 @contextmanager

@@ -21,6 +21,7 @@ class Trunk:
 
 _FLUX = Trunk(blocks=("transformer_blocks", "single_transformer_blocks"), text_first=True)
 
+JOINT = ("FluxTransformer2DModel", "SD3Transformer2DModel")  # follow regions: text places do not depend on its length
 TRUNKS: Mapping[str, Trunk] = MappingProxyType(
     {
         "FluxTransformer2DModel": _FLUX,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mezzotint.acceleration.regional_attention import JOINT
+from mezzotint.acceleration.trunks import JOINT
 from mezzotint.errors import UsageError
 from mezzotint.families.family import ModelSources
 from mezzotint.protocol import GenerateRequest

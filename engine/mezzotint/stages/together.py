@@ -20,6 +20,7 @@ def batch_key(request: GenerateRequest) -> Hashable | None:
         request,
         prompt="",
         negative_prompt="",
+        styles=(),
         cascade=_without_words(request),
         images=tuple(replace(image, path="", sha256=None) for image in request.images),
         controls=tuple(replace(control, image="", image_sha256=None) for control in request.controls),

@@ -83,7 +83,9 @@ def test_between_stages_the_autoencoder_has_one_image_at_a_time(engine, requests
     monkeypatch.setattr(
         pipeline, "to_image", lambda model, latents: seen.append(len(latents)) or decode(model, latents)
     )
-    monkeypatch.setattr(pipeline, "to_latents", lambda *words: seen.append(len(made := encode(*words))) or made)
+    monkeypatch.setattr(
+        pipeline, "to_latents", lambda *words, **more: seen.append(len(made := encode(*words, **more))) or made
+    )
     fields = {**SECOND_PASS, "transitions": [Transition(scale=1.5, strength=0.5, space="pixel")]}
     results(run_many(engine, requests_for(tiny_sdxl_folder, count=2, **fields)))
     assert seen == [1] * 6

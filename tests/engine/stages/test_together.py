@@ -28,6 +28,7 @@ CONTROL = ControlRef(image="a.png", model="canny.safetensors")
 FREE = {
     "prompt": "a boat",
     "negative_prompt": "rain",
+    "styles": ("Ink drawing",),
     "seed": 3,
     "images": (ImageInput(path="b.png"),),
     "output": Output(path="elsewhere", overwrite=True),

@@ -4,7 +4,6 @@ from typing import Any
 
 from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import UsageError
-from mezzotint.library.styles.store import find_style
 from mezzotint.library_protocol import Style
 from mezzotint.options import Options, read_settings
 from mezzotint.protocol import GenerateRequest
@@ -29,9 +28,9 @@ def styled(options: Options, base: GenerateRequest | None = None) -> tuple[Optio
 
     Raises UsageError for a style that does not exist.
     """
-    styles = tuple(map(find_style, options.style))
-    if not styles:
+    if not options.style:
         return options, ()
+    styles = tuple(map(_style, options.style))
     values: dict[str, Any] = {}
     for style in styles:
         values |= _added(_values(_options_of(style)), values)
@@ -46,9 +45,15 @@ def styled(options: Options, base: GenerateRequest | None = None) -> tuple[Optio
 
 def restyled(request: GenerateRequest, name: str) -> GenerateRequest:
     """The request with everything that a style sets but its texts."""
-    values = _values(_options_of(find_style(name)))
+    values = _values(_options_of(_style(name)))
     present = {option: getattr(request, field) for option, field in _ADDED.items()}
     return request_of(Options(**_added(values, present)), request)
+
+
+def _style(name: str) -> Style:
+    from mezzotint.library.styles.store import find_style  # loads what reads pictures
+
+    return find_style(name)
 
 
 def _values(options: Options) -> dict[str, Any]:

@@ -42,9 +42,12 @@ def _features(model: LoadedModel, conditioning: Conditioning) -> dict[str, Any]:
     total: list[Tensor] = []
     for control in conditioning.controls:
         if control.kind == "t2i-adapter" and control.weight:
-            pixels = conditioning.tensors[control.tensor]
             halves = 2 if conditioning.guided else 1
-            made = [one * control.weight for one in model.networks[control.component](pixels.chunk(halves)[0])]
+            pixels = conditioning.tensors[control.tensor].chunk(halves)[0]
+            pixels = pixels.clone(
+                memory_format=torch.channels_last
+            )  # strides as in diffusers: last bits depend on them
+            made = [one * control.weight for one in model.networks[control.component](pixels)]
             made = [torch.cat([one] * halves) for one in made]
             total = [one + other for one, other in zip(total, made, strict=True)] if total else made
     return {"down_intrablock_additional_residuals": total} if total else {}

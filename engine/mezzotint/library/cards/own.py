@@ -17,7 +17,6 @@ from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.images.template import slug
 from mezzotint.library.cards.words import paragraph, words
-from mezzotint.library.decoding import decode_image, over_white
 from mezzotint.library_protocol import ModelCard, SaveCard
 from mezzotint.paths import config_folder
 from mezzotint.trouble import storage_error
@@ -65,6 +64,8 @@ def save_picture(model: str, picture: str | None) -> str:
         except OSError as error:
             raise storage_error("delete", path, error) from None
         return ""
+    from mezzotint.library.decoding import decode_image, over_white  # not before a picture is to be read
+
     image, _ = decode_image(Path(picture), _PICTURE_SIDE)
     data = io.BytesIO()
     over_white(image).save(data, "WEBP", quality=85)

@@ -43,7 +43,7 @@ def test_what_is_no_axis(words):
         (["a", "--x", "steps=1,2", "--y", "steps=3,4"], "different options"),
         (["--x", "steps=1,2"], "give the prompt, or an axis of prompts"),
         (["a", "--x", "prompt=b|c"], "give the prompt, or an axis of prompts"),
-        (["a", "--x", "init=a.png,b.png"], "init cannot be an axis of a grid; expected one of prompt, model"),
+        (["a", "--x", "init=a.png,b.png"], "init cannot be an axis of a grid; expected one of prompt, style, model"),
         (["a", "--x", "hat=1,2"], "hat cannot be an axis"),
         (["a", "--x", "steps=1,many"], "steps: 'many' is invalid"),
         (["a", "--x", "seed=1,2", "--count", "2"], "remove count"),
