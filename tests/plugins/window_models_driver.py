@@ -145,8 +145,13 @@ def everything(driven):
     driven.wait("that it is off", lambda: copy not in driven.listed())
     driven.click(page.places_button)
     places = driven.window.dialogs._open["places"]
-    driven.wait("it among those off the list", lambda: places.hidden.count() == 1)
-    places.hidden.setCurrentRow(0)
+
+    def row_of_copy() -> int:
+        names = [places.hidden.item(row).text() for row in range(places.hidden.count())]
+        return next((row for row, name in enumerate(names) if copy in name), -1)
+
+    driven.wait("it among those off the list", lambda: row_of_copy() >= 0)
+    places.hidden.setCurrentRow(row_of_copy())
     driven.click(places.list_again_button)
     driven.wait("it in the list again", lambda: copy in driven.listed())
     QFileDialog.getExistingDirectory = lambda *_: str(HOME / "programs" / "ComfyUI")
