@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images import naming
-from mezzotint.images.naming import NameFields, check_output, image_path, split_output
+from mezzotint.images.naming import NameFields, check_output, enlarged_path, image_path, split_output
 from mezzotint.protocol import Output
 
 FIELDS = NameFields(
@@ -246,3 +246,19 @@ def test_a_folder_that_may_not_be_looked_into_is_told(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Path, "exists", forbid)
     with pytest.raises(StorageError, match="no permission"):
         check_output(Output(path="locked/x"), 1)
+
+
+@pytest.mark.parametrize(
+    ("output", "source", "expected"),
+    [
+        (None, "a/b.jpg", "a/b-1.5x.jpg"), (None, "a/b.bmp", "a/b-1.5x.png"), ("c/", "a/b.webp", "c/b-1.5x.webp"),
+        ("c/d.png", "a/b.jpg", "c/d.png"),
+    ],
+)  # fmt: skip
+def test_where_an_enlarged_image_goes(output: str | None, source: str, expected: str) -> None:
+    assert enlarged_path(Output(path=output), Path(source), 1.5) == Path(expected)
+
+
+def test_an_enlarged_image_takes_no_template() -> None:
+    with pytest.raises(UsageError, match="takes no .tokens."):
+        enlarged_path(Output(path="[seed].png"), Path("a.png"), 2)

@@ -50,3 +50,9 @@ def test_where_memory_is_short_tiles_are_smaller():
 def test_the_plan_has_room_for_the_upscaler():
     with_one = plan(enlarging("sdxl"), ordinary_machine(80 * GB, 64 * GB))
     assert with_one.phases[-1].activation_bytes >= GB // 2
+
+
+def test_the_smallest_tiles_are_taken_where_none_fit():
+    tiny = ordinary_machine(GB // 2, GB)
+    chosen = with_chosen_tiles(enlarging("sdxl"), AUTO_TILE, tiny, Calibration(), "auto")
+    assert [stage.tile for stage in chosen.stages] == [512, 512]
