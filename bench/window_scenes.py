@@ -394,9 +394,10 @@ def _mask(stage: Stage) -> QWidget:
 
 def _canvas(stage: Stage) -> QWidget:
     """An image with a mask on its edge, and a frame that reaches beyond it."""
-    window, canvas = stage.page(CANVAS), stage.program.canvas
+    path, canvas = _first_path(stage), stage.program.canvas
+    window = stage.page(CANVAS)
     canvas.clear()
-    canvas.add_image(_first_path(stage))
+    canvas.add_image(path)
     stage.wait("the image", lambda: len(canvas.document.layers()) == 2)
     canvas.new_layer("mask")
     where = canvas.document.content()

@@ -7906,12 +7906,12 @@ und {n} weitere</translation>
         <translation>Speichern</translation>
     </message>
     <message>
-        <source>{steps} steps</source>
-        <translation>{steps} Schritte</translation>
+        <source>stage {number} ({steps} steps)</source>
+        <translation>Stufe {number} ({steps} Schritte)</translation>
     </message>
     <message>
-        <source>{steps} steps of stage {number}</source>
-        <translation>{steps} Schritte der Stufe {number}</translation>
+        <source>{steps} steps</source>
+        <translation>{steps} Schritte</translation>
     </message>
 </context>
 <context>

@@ -26,7 +26,7 @@ def spans_of(result: GenerateResult) -> tuple[Span, ...]:
     """Return the parts in the order in which they happen, without those that took no time."""
     times, several = result.timings, len(result.timings.denoise) > 1
     steps = [len(stage.timesteps) for stage in result.stages]
-    of_stage = translate("Timeline", "{steps} steps of stage {number}")
+    of_stage = translate("Timeline", "stage {number} ({steps} steps)")
     every = [Span(kind="load", name=translate("Timeline", "loading"), seconds=times.load)]
     every.append(Span(kind="encode", name=translate("Timeline", "encoding"), seconds=times.encode))
     for number, seconds in enumerate(times.denoise, 1):

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QKeySequence, QPixmap
+from PySide6.QtGui import QColor, QIcon, QKeySequence, QPainter, QPixmap
 from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
 
+from mezzotint_app import theme
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools, Tool
@@ -147,6 +148,10 @@ def _slider(name: str, tooltip: str, most: int) -> QSlider:
 def _patch(colour: QColor) -> QIcon:
     patch = QPixmap(QSize(20, 20))
     patch.fill(colour)
+    painter = QPainter(patch)
+    painter.setPen(theme.colour("muted"))  # black is seen on a dark toolbar, too
+    painter.drawRect(patch.rect().adjusted(0, 0, -1, -1))
+    painter.end()
     return QIcon(patch)
 
 

@@ -28,4 +28,4 @@ def test_parts_without_time_are_left_out():
 
 
 def test_stages_are_numbered():
-    assert [name for _, name, _ in told(denoise=(1.0, 2.0))] == ["0 steps of stage 1", "0 steps of stage 2"]
+    assert [name for _, name, _ in told(denoise=(1.0, 2.0))] == ["stage 1 (0 steps)", "stage 2 (0 steps)"]
