@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kept_files import kept
+from pace import for_all
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "kernels"
@@ -46,6 +47,7 @@ class Conditions(ctypes.Structure):
     )
 
 
+@for_all()
 def build(folder: Path = KERNELS, left_out: Collection[str] = ()) -> Path:
     """Build the library from the kernel sources in `folder`; objects are cached by contents.
 

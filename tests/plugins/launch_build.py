@@ -18,6 +18,7 @@ from pathlib import Path
 
 from emulator_build import KERNELS, ROOT, copy_sources
 from kept_files import kept
+from pace import for_all
 
 from kernel_build.sources import ARCHITECTURES, FAMILY, closure
 from kernel_build.toolchain import Toolchain, run
@@ -44,6 +45,7 @@ def some_sources(folder: Path) -> Path:
     return copy_sources(folder, SOME)
 
 
+@for_all()
 def build(toolchain: Toolchain, folder: Path = KERNELS) -> Path:
     """Build the library from the kernel sources in `folder` with the stub; objects are cached by contents."""
     compiled = [path for path in (folder / "csrc").rglob("*") if path.suffix in {".cpp", ".cu"}]

@@ -2,8 +2,9 @@
 
 A test that takes over `LIMIT` seconds without `@pytest.mark.slow` is listed at the end of the run; over `FAILS` seconds
 fails the run. The two are far apart because times depend on the machine. Only CPU time counts, of the test and of the
-processes it has waited for; shared fixtures do not count, nor do modules that it happens to import first, and a slow
-processor gets more time. `make test` skips slow tests; `make test-slow` runs them, or with --sample some of them.
+processes it has waited for; shared fixtures and compiled libraries do not count, nor do modules that it happens to
+import first, and a slow processor gets more time. `make test` skips slow tests; `make test-slow` runs them, or with
+--sample some of them.
 """
 
 import os
@@ -11,7 +12,8 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -74,15 +76,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[_started], _shared[0] = _spent(), 0.0
 
 
+@contextmanager
+def for_all() -> Iterator[None]:
+    """Exclude the time of what is made once for all tests, whichever asks first; also as a decorator."""
+    before, inner = _spent(), _shared[0]
+    try:
+        yield
+    finally:
+        _shared[0] = inner + _spent() - before
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
     """Exclude the time of shared fixtures."""
-    before, inner = _spent(), _shared[0]
-    try:
+    with nullcontext() if fixturedef.scope == "function" else for_all():
         return (yield)
-    finally:
-        if fixturedef.scope != "function":
-            _shared[0] = inner + _spent() - before
 
 
 @pytest.hookimpl(wrapper=True)

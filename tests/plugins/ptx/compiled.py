@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from emulator_build import copy_sources
 from kept_files import kept
+from pace import for_all
 
 from kernel_build.sources import CSRC, OUTPUT, digest
 from kernel_build.toolchain import Toolchain, run
@@ -17,6 +18,7 @@ FORMATS = {torch.float16: "float16", torch.bfloat16: "bfloat16"}  # in the sourc
 NAMES = {torch.float16: "__half", torch.bfloat16: "__nv_bfloat16"}  # in the PTX
 
 
+@for_all()
 def ptx_of(toolchain: Toolchain, source: str, architecture: str, instances: tuple[str, ...] = ()) -> str:
     """Return the PTX of a source in csrc; of an instance file, only the lines that contain one of `instances`."""
     words = (toolchain.version, *FLAGS, architecture, *instances)
