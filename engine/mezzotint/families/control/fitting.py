@@ -119,14 +119,16 @@ def _other_features(config: Config, unet: Mapping[str, object], _: ModelSources)
     return why_other_features(config, unet)
 
 
-def _flux_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
-    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a ControlNet of FLUX.1")
-    return flux_config(shapes, sources.components["transformer"].config)
+def _of_transformer(
+    read: Callable[[NamedShapes, Mapping[str, object]], Config], what: str
+) -> Callable[[ControlCheckpoint, ModelSources], Config]:
+    """How a ControlNet's configuration is read, beside that of the transformer it is for."""
 
+    def config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
+        shapes = NamedShapes(checkpoint.shapes, checkpoint.path, f"a ControlNet of {what}")
+        return read(shapes, sources.components["transformer"].config)
 
-def _qwen_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
-    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a ControlNet of Qwen-Image")
-    return qwen_config(shapes, sources.components["transformer"].config)
+    return config
 
 
 def _other_transformer(config: Config, transformer: Mapping[str, object], _: ModelSources) -> str | None:
@@ -164,7 +166,7 @@ _KINDS: Mapping[ControlKind, _Kind] = {
     "flux-controlnet": _Kind(
         component="flux_controlnet",
         library="diffusers",
-        config=_flux_config,
+        config=_of_transformer(flux_config, "FLUX.1"),
         difference=_other_transformer,
         text_width=None,
         denoiser="transformer",
@@ -174,7 +176,7 @@ _KINDS: Mapping[ControlKind, _Kind] = {
     "qwen-controlnet": _Kind(
         component="qwen_controlnet",
         library="diffusers",
-        config=_qwen_config,
+        config=_of_transformer(qwen_config, "Qwen-Image"),
         difference=_other_transformer,
         text_width=None,
         denoiser="transformer",
