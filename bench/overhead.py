@@ -8,6 +8,7 @@ both. The ratio is computed within each pair.
 
 import argparse
 import hashlib
+import shutil
 import statistics
 import sys
 import tempfile
@@ -17,7 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save_file
+
 from mezzotint.catalog.catalog import Catalog
+from mezzotint.checkpoints.delta.layout import is_delta
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.weight_file import read_weights
 from mezzotint.engine import Engine
 from mezzotint.errors import MezzotintError
 from mezzotint.protocol import Cascade, GenerateRequest, ModelInfo, ModelRef, Output, Sampling, Stage
@@ -110,6 +116,16 @@ def with_engine(engine: Engine, work: Work, folder: Path) -> Callable[[], Measur
     return run
 
 
+def _plain_copy(model: Path, folder: Path) -> Path:
+    """Copy a model's folder; weights stored in 8 bits, which diffusers does not read, are written in 16."""
+    shutil.copytree(model, folder)
+    for file in folder.rglob("*.safetensors"):
+        if is_delta(read_header(file)):
+            read = read_weights([file], on_bytes=lambda _: None, cancelled=lambda: False)
+            save_file(dict(read), file, metadata={"format": "pt"})
+    return folder
+
+
 def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
     """Return a function that generates the same image with the diffusers pipeline."""
     import torch
@@ -117,7 +133,8 @@ def with_diffusers(work: Work, folder: Path) -> Callable[[], Measured]:
     from diffusers.utils.logging import disable_progress_bar
 
     disable_progress_bar()
-    pipeline = DiffusionPipeline.from_pretrained(work.model.path, dtype=torch.float32, local_files_only=True)
+    plain_copy = _plain_copy(Path(work.model.path), folder / "model")
+    pipeline = DiffusionPipeline.from_pretrained(plain_copy, dtype=torch.float32, local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
     plain = {"use_resolution_binning": False, "clean_caption": False} if work.model.family == "pixart" else {}
     encoding = _Timed(pipeline.encode_prompt)

@@ -3,32 +3,38 @@ import shutil
 
 import pytest
 import torch
-from diffusers import PixArtSigmaPipeline, StableDiffusionXLPipeline, UNet2DConditionModel
+from diffusers import (
+    AutoencoderKL,
+    PixArtSigmaPipeline,
+    StableDiffusionXLPipeline,
+    UNet2DConditionModel,
+)
 from safetensors.torch import load_file
+from transformers import CLIPTextModel, CLIPTextModelWithProjection, T5EncoderModel
 
 from mezzotint.benchmarks.postcards.judge import load_judge
 from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.opening import open_checkpoint
-from mezzotint.checkpoints.weight_file import read_weights
 from mezzotint.families.detection import detect
 from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import parser, plan_from
 from mezzotint_starter.autoencoder import encode_scenes, image_tensor, normalize_latents
 from mezzotint_starter.denoising import HIGH_FROM, PromptEncoder, noise_levels, prompts_for
+from mezzotint_starter.loading import load_network
 from mezzotint_starter.networks import build_autoencoder, build_text_encoder
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.vocabulary import build_tokenizer
-from mezzotint_starter.xl.clip_export import UNET
 
 MODELS = ("dit", "xl", "xl-refiner", "flow")
 MEGABYTE = 2**20
 IN_8_BITS = {torch.float16, torch.float32, torch.int8}
 DTYPES = {
     "flow/transformer": IN_8_BITS | {torch.uint8},
-    "xl/unet": IN_8_BITS,
-    "xl-refiner/unet": IN_8_BITS,
+    "dit/transformer": {torch.float16},
+    "dit/vae": {torch.float16},
+    "dit/preview_decoder": {torch.float16},
 }
 
 pytestmark = pytest.mark.slow
@@ -51,16 +57,21 @@ def made(tmp_path_factory):
         return recipe.run(miniature(folder / "work", folder / "out", steps=2)), folder / "work"
 
 
-def test_the_stock_pipeline_loads_and_draws(made):
-    pipeline = PixArtSigmaPipeline.from_pretrained(made[0] / "dit", local_files_only=True)
+def stock_pipeline(folder):
+    encoder = load_network(T5EncoderModel, folder / "dit" / "text_encoder")
+    pipeline = PixArtSigmaPipeline.from_pretrained(folder / "dit", text_encoder=encoder, local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
+    return pipeline
+
+
+def test_the_stock_pipeline_loads_and_draws(made):
+    pipeline = stock_pipeline(made[0])
     samples = sheets.draw_samples(pipeline, ["a red house", "Zyx ü"], steps=2)
     assert [image.size for image in samples] == [(128, 128)] * 2
 
 
 def test_images_do_not_depend_on_the_padding_of_the_prompt(made):
-    pipeline = PixArtSigmaPipeline.from_pretrained(made[0] / "dit", local_files_only=True)
-    pipeline.set_progress_bar_config(disable=True)
+    pipeline = stock_pipeline(made[0])
     drawn = [
         pipeline(
             "a red house",
@@ -79,12 +90,19 @@ def test_images_do_not_depend_on_the_padding_of_the_prompt(made):
 
 
 def test_the_stock_pipeline_draws_with_the_shared_parts_in_hand(made):
-    vae = PixArtSigmaPipeline.from_pretrained(made[0] / "dit", local_files_only=True).vae
-    unet = UNet2DConditionModel.from_config(UNet2DConditionModel.load_config(made[0] / "xl" / "unet"))
-    read = read_weights([made[0] / "xl" / UNET], on_bytes=lambda _: None, cancelled=lambda: False)
-    unet.load_state_dict({name: tensor.float() for name, tensor in read})
+    xl = made[0] / "xl"
+    unet = load_network(UNet2DConditionModel, xl / "unet")
+    first = load_network(CLIPTextModel, xl / "text_encoder")
+    second = load_network(CLIPTextModelWithProjection, xl / "text_encoder_2")
+    vae = AutoencoderKL.from_pretrained(made[0] / "dit" / "vae", local_files_only=True)
     pipeline = StableDiffusionXLPipeline.from_pretrained(
-        made[0] / "xl", vae=vae, unet=unet, add_watermarker=False, local_files_only=True
+        xl,
+        vae=vae,
+        unet=unet,
+        text_encoder=first,
+        text_encoder_2=second,
+        add_watermarker=False,
+        local_files_only=True,
     )
     pipeline.set_progress_bar_config(disable=True)
     assert pipeline("a red house", height=128, width=256, num_inference_steps=1).images[0].size == (256, 128)
@@ -97,7 +115,7 @@ def test_the_folders_are_small_half_precision_and_free_of_code(made):
     for name in MODELS:
         for file in (made[0] / name).rglob("*.safetensors"):
             dtypes = {tensor.dtype for tensor in load_file(file).values()}
-            assert dtypes == DTYPES.get(f"{name}/{file.parent.name}", {torch.float16})
+            assert dtypes == DTYPES.get(f"{name}/{file.parent.name}", IN_8_BITS)
 
 
 def test_the_folders_say_what_they_are(made):

@@ -15,6 +15,7 @@ from mezzotint_starter.export import GUIDANCE_SCALE
 from mezzotint_starter.flow.edit_latents import edit_latents
 from mezzotint_starter.flow.flow_export import SHARED, STEPS, build_kontext, export_flow
 from mezzotint_starter.flow.flow_training import FlowStage, FlowTextEncoders, build_flow_transformer, train_flow
+from mezzotint_starter.loading import load_network
 from mezzotint_starter.networks import IMAGE_SIDE, TOKENS
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.sheets import SampleLogger, save_sheet
@@ -57,9 +58,9 @@ def load_encoders(plan: Plan) -> FlowTextEncoders:
         if not folder.is_dir():
             raise StorageError(f"{folder} is missing: make starter-dit and starter-xl first (--only dit, --only xl)")
     return FlowTextEncoders(
-        t5=T5EncoderModel.from_pretrained(t5, dtype=torch.float32).to(plan.device).eval(),
+        t5=load_network(T5EncoderModel, t5).to(plan.device),
         t5_tokenizer=T5Tokenizer.from_pretrained(plan.out / SHARED["tokenizer_2"]),
-        clip=CLIPTextModel.from_pretrained(clip, dtype=torch.float32).to(plan.device).eval(),
+        clip=load_network(CLIPTextModel, clip).to(plan.device),
         clip_tokenizer=CLIPTokenizer.from_pretrained(plan.out / SHARED["tokenizer"]),
         device=plan.device,
     )

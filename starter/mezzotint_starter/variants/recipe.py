@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import torch
 from diffusers import AutoencoderKL, PixArtSigmaPipeline, PixArtTransformer2DModel
 from torch import Tensor
+from transformers import T5EncoderModel
 
 from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint.checkpoints.weight_file import read_weights
@@ -27,6 +28,7 @@ from mezzotint_starter.denoising import Course
 from mezzotint_starter.dit_recipe import train_watched
 from mezzotint_starter.export import Parts, note
 from mezzotint_starter.latents import scene_latents
+from mezzotint_starter.loading import load_network
 from mezzotint_starter.networks import IMAGE_SIDE, LATENT
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.variants.delta import write_variant
@@ -169,7 +171,8 @@ def network_on(
 
 def base_pipeline(plan: Plan) -> PixArtSigmaPipeline:
     """The pipeline of starter-dit, in float32."""
-    pipeline = PixArtSigmaPipeline.from_pretrained(base_folder(plan), local_files_only=True)
+    encoder = load_network(T5EncoderModel, base_folder(plan) / "text_encoder")
+    pipeline = PixArtSigmaPipeline.from_pretrained(base_folder(plan), text_encoder=encoder, local_files_only=True)
     pipeline.set_progress_bar_config(disable=True)
     return pipeline
 

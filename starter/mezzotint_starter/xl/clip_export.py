@@ -1,4 +1,4 @@
-"""Export starter-xl and its refiner as diffusers folders with the autoencoder of starter-dit, and U-Nets in 8 bits."""
+"""Export starter-xl and its refiner as diffusers folders with the autoencoder of starter-dit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,11 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from diffusers import AutoencoderKL, StableDiffusionXLImg2ImgPipeline, StableDiffusionXLPipeline, UNet2DConditionModel
-from safetensors.torch import load_file
 
-from mezzotint.checkpoints.delta.writing import write_delta
-from mezzotint.quantization.policy import is_kept
-from mezzotint.training.distributed import Processes
 from mezzotint_starter.export import write_folder
 from mezzotint_starter.networks import IMAGE_SIDE
 from mezzotint_starter.xl.clip_encoder_training import ClipPair
@@ -18,7 +14,6 @@ from mezzotint_starter.xl.unet_training import build_scheduler
 
 GUIDANCE_SCALE = 3.0
 STEPS = 20
-UNET = "unet/diffusion_pytorch_model.safetensors"
 BASE_FOLDER, REFINER_FOLDER, AUTOENCODER_FOLDER = "xl", "xl-refiner", "dit"
 _DESCRIPTIONS = {
     "starter-xl": "Small postcards by a U-Net; takes starter-xl-refiner, and a second pass at twice the size.",
@@ -81,19 +76,6 @@ def export_xl(parts: XlParts, out: Path, trained: Mapping[str, Any]) -> None:
         out / REFINER_FOLDER,
         _note("starter-xl-refiner", "refiner", trained, autoencoder | second),
     )
-    if Processes.of_environment().is_first:
-        for folder in (BASE_FOLDER, REFINER_FOLDER):
-            shrink_unet(out / folder / UNET)
-
-
-def shrink_unet(file: Path) -> None:
-    """Store a U-Net's weights in 8 bits, except those that quantization keeps; they are read as float16.
-
-    Layers that stay in 8 bits, as `mezzotint quantize` makes them, take a third longer on a CPU at this size.
-    """
-    tensors = load_file(file)
-    exact = {name for name in tensors if is_kept("UNet2DConditionModel", name.removesuffix(".weight"))}
-    write_delta(file, own=tensors, exact=exact)
 
 
 def _note(name: str, variant: str, trained: Mapping[str, Any], shared: Mapping[str, str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mezzotint_starter.flow.flow_training import (
     prompts_at,
     train_flow,
 )
+from mezzotint_starter.loading import load_network
 from mezzotint_starter.networks import TOKENS, build_autoencoder
 
 STAGE = FlowStage(phase="flow", steps=2, batch=6, rate=1e-3, seed=0)
@@ -24,9 +25,9 @@ ALL = slice(None)
 def encoders():
     folder = assets_folder() / "starter"
     return FlowTextEncoders(
-        t5=T5EncoderModel.from_pretrained(folder / "dit" / "text_encoder", dtype=torch.float32).eval(),
+        t5=load_network(T5EncoderModel, folder / "dit" / "text_encoder"),
         t5_tokenizer=T5Tokenizer.from_pretrained(folder / "dit" / "tokenizer"),
-        clip=CLIPTextModel.from_pretrained(folder / "xl" / "text_encoder", dtype=torch.float32).eval(),
+        clip=load_network(CLIPTextModel, folder / "xl" / "text_encoder"),
         clip_tokenizer=CLIPTokenizer.from_pretrained(folder / "xl" / "tokenizer"),
         device="cpu",
     )
