@@ -30,7 +30,7 @@ ControlType = Literal[
 ]
 Preprocess = Literal["none", "canny", "gray", "tile"]
 CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)
-CONTROLLED_FAMILIES = ("sd15", "sdxl", "flux", "qwen-image")  # unless they take reference images
+CONTROLLED_FAMILIES = ("sd15", "sdxl", "flux", "qwen-image", "z-image")  # unless they take reference images
 MAX_CONTROLS = 8
 MAX_CONTROL_WEIGHT = 2.0
 

@@ -42,6 +42,31 @@ def transformer(**others: object) -> Any:
     return lively(ZImageTransformer2DModel(**settings | others))
 
 
+def write_tiny_z_image_control(folder: Path, *, seed: int = 1, kind: str | None = None, **others: object) -> Path:
+    """Write a ControlNet for such a model; `kind`: what refines its image, as in 2.x; None: as in 1.0."""
+    import torch
+    from diffusers import ZImageControlNetModel
+
+    torch.manual_seed(seed)
+    settings: dict[str, Any] = {
+        "control_layers_places": [0, 1],
+        "control_refiner_layers_places": [0],
+        "control_in_dim": 16 if kind is None else 33,
+        "add_control_noise_refiner": kind,
+        "dim": 48,
+        "n_refiner_layers": 1,
+        "n_heads": 3,
+        "n_kv_heads": 3,
+    }
+    network = lively(ZImageControlNetModel(**settings | others))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if not parameter.any():  # what begins at zero, so that it has an effect
+                parameter.normal_(std=0.2)
+    network.save_pretrained(folder)
+    return folder
+
+
 def original_transformer(folder: Path) -> dict[str, Any]:
     """Return a folder's transformer with its original key names."""
     parts = (".attention.to_q.", ".attention.to_k.", ".attention.to_v.")

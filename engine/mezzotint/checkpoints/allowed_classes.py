@@ -185,6 +185,7 @@ CONTROLS = (
     "T2IAdapter",
     "FluxControlNetModel",
     "QwenImageControlNetModel",
+    "ZImageControlNetModel",
 )
 
 # Config keys that ask a library to run code shipped with the model.

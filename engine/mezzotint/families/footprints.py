@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 CLIP_TOKENS = 77
 _ENCODERS = ("text_encoder", "text_encoder_2", "text_encoder_3", "ip-adapter")
-_ORDER = (*_ENCODERS, "unet", "transformer", "controlnet", "t2i-adapter", "flux-controlnet", "qwen-controlnet", "vae")
+_CONTROLS = ("controlnet", "t2i-adapter", "flux-controlnet", "qwen-controlnet", "z-image-controlnet")
+_ORDER = (*_ENCODERS, "unet", "transformer", *_CONTROLS, "vae")
 # Text encoders that take padded prompts with a mask.
 _MASKED = {"Gemma2Model", "T5EncoderModel", "Qwen3Model", "Qwen3VLTextModel"}
 _WEIGHT = ".weight"

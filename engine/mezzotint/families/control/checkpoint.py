@@ -17,7 +17,8 @@ from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import NamedShapes
 from mezzotint.families.control.t2i_adapter import is_t2i_adapter
-from mezzotint.families.control.transformer_config import FLUX_MARK, MARK, MODES, QWEN_MARK
+from mezzotint.families.control.transformer_config import FLUX_MARK, MARK, MODES, QWEN_MARK, Z_IMAGE_MARK
+from mezzotint.families.control.z_image import refined_by
 from mezzotint.families.family import Original
 from mezzotint.families.foreign import kind_of_file
 
@@ -26,8 +27,8 @@ _NOT_USED: tuple[tuple[str, str], ...] = (
     (r"^(body\.\d+\.(in_conv|resnets|block1)|conv_in\.weight$)", "a T2I-Adapter under its original names"),
     (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
     (r"^lllite_", "a ControlNet-LLLite"),
-    (r"(^|\.)(control_all_x_embedder|control_layers|controlnet_blocks|controlnet_x_embedder)\.", "a ControlNet of "
-     "another transformer than FLUX.1 and Qwen-Image"),
+    (r"(^|\.)(controlnet_blocks|controlnet_x_embedder)\.", "a ControlNet of another transformer than FLUX.1, "
+     "Qwen-Image and Z-Image"),
 )  # fmt: skip
 _MARK = re.compile(r"(^|\.)(controlnet_cond_embedding|input_hint_block)\.")
 
@@ -73,7 +74,7 @@ def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
             files=network.files,
             shapes=network.shapes,
             original=None,
-            config=network.config,
+            config=network.config or (refined_by(network) if kind == "z-image-controlnet" else {}),
             bytes=network.bytes,
         )
     if MARK in network.shapes or not any(map(_MARK.search, network.shapes)):
@@ -99,6 +100,8 @@ def _kind_by_names(names: Shapes) -> ControlKind | None:
     """The kind of a network that only diffusers' names are read of."""
     if is_t2i_adapter(names):
         return "t2i-adapter"
+    if Z_IMAGE_MARK in names:
+        return "z-image-controlnet"
     of_pixels = any(name.startswith("input_hint_block.") for name in names)
     if MARK not in names or of_pixels:
         return None

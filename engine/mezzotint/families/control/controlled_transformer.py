@@ -1,4 +1,4 @@
-"""A FLUX.1 or Qwen-Image transformer with its ControlNets, asked before its calls with the same arguments."""
+"""A FLUX.1, Qwen-Image or Z-Image transformer with its ControlNets, asked before its calls with the same arguments."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,11 +8,13 @@ import torch
 from torch import Tensor
 
 from mezzotint.families.control.settings import ControlSettings
+from mezzotint.families.control.z_image import sharing
 from mezzotint.families.family import Conditioning, LoadedModel, Network
 from mezzotint.families.flow.packing import packed
 from mezzotint.families.text.conditionings import half_of
 
 Samples = list[Tensor] | None  # of a list of blocks, in order: each is added after one or several of the transformer's
+Added = list[Tensor] | dict[int, Tensor]  # the same, or by the number of the block
 _UNGUIDED = 1.0  # for ControlNets that embed a scale beside a transformer with two passes
 
 
@@ -26,17 +28,22 @@ def controlled(
 ) -> Network:
     """The transformer as called with the control images that are used in this step; itself if there are none.
 
-    `ask` calls it for latents at timesteps. Of two guidance halves, both are given what was made for the prompt.
+    `ask` calls it for latents at timesteps. Of two guidance halves, both are given what was made for the prompt, except
+    for Z-Image's, as in diffusers.
     """
     used = [one for one in conditioning.controls if one.takes_latents and one.weight]
     if not used:
         return network
-    halves = 2 if conditioning.guided else 1
-    prompt = half_of(conditioning, 1) if conditioning.guided else conditioning.prompted or conditioning
+    halves = 2 if conditioning.guided and not used[0].is_of_both_halves else 1
+    prompt = half_of(conditioning, 1) if halves > 1 else _seen_with(conditioning, used)
     answer = _Answer(model, network, prompt, used)
     ask(answer, rows.chunk(halves)[-1], timestep.chunk(halves)[-1], prompt)
-    named = {"controlnet_block_samples": answer.double, "controlnet_single_block_samples": answer.single}
-    return _Given(network, {name: _repeated(each, halves) for name, each in named.items() if each is not None})
+    return _Given(network, {name: _repeated(each, halves) for name, each in answer.added.items() if each})
+
+
+def _seen_with(conditioning: Conditioning, used: Sequence[ControlSettings]) -> Conditioning:
+    """The conditioning that ControlNets are asked with beside that of a transformer."""
+    return conditioning if used[0].is_of_both_halves else conditioning.prompted or conditioning
 
 
 class _Standing:
@@ -52,7 +59,7 @@ class _Standing:
 class _Given(_Standing):
     """A transformer that is given what is added to its blocks."""
 
-    def __init__(self, network: Network, added: dict[str, list[Tensor]]) -> None:
+    def __init__(self, network: Network, added: dict[str, Added]) -> None:
         super().__init__(network)
         self._added = added
 
@@ -70,12 +77,35 @@ class _Answer(_Standing):
         self._model, self._conditioning, self._controls = model, conditioning, controls
         self.double: Samples = None
         self.single: Samples = None
+        self.by_layer: dict[int, Tensor] = {}
 
-    def __call__(self, **arguments: Any) -> tuple[Tensor]:  # noqa: ANN401  diffusers has no types
+    @property
+    def added(self) -> dict[str, Added | None]:
+        """What is added to the transformer's blocks, by its arguments."""
+        return {
+            "controlnet_block_samples": self.by_layer or self.double,
+            "controlnet_single_block_samples": self.single,
+        }
+
+    def __call__(self, **arguments: Any) -> tuple[Any]:  # noqa: ANN401  diffusers has no types
         for control in self._controls:
+            if control.kind == "z-image-controlnet":
+                for layer, one in self._asked_by_layer(control, arguments).items():
+                    self.by_layer[layer] = self.by_layer[layer] + one if layer in self.by_layer else one
+                continue
             double, single = self._asked(control, arguments)
             self.double, self.single = _sum(self.double, double), _sum(self.single, single)
-        return (arguments["hidden_states"],)
+        return (arguments["x"] if self.by_layer else arguments["hidden_states"],)
+
+    def _asked_by_layer(self, control: ControlSettings, arguments: dict[str, Any]) -> dict[int, Tensor]:
+        """Z-Image's: its image is beside what an inpainting one sees, which here is nothing, in zeros."""
+        network, seen = self._model.networks[control.component], self._conditioning.tensors[control.tensor]
+        others = network.config.control_in_dim - seen.shape[1]
+        seen = torch.cat([seen, seen.new_zeros(seen.shape[0], others, *seen.shape[2:])], dim=1).unsqueeze(2)
+        own = {name: arguments[name] for name in ("x", "t", "cap_feats")}
+        with sharing(network, self._network):
+            made: dict[int, Tensor] = network(**own, control_context=seen, conditioning_scale=control.weight)
+        return made
 
     def _asked(self, control: ControlSettings, arguments: dict[str, Any]) -> tuple[Samples, Samples]:
         network, rows = self._model.networks[control.component], arguments["hidden_states"].shape[0]
@@ -96,8 +126,8 @@ class _Answer(_Standing):
         return _spread(double, len(self._network.transformer_blocks)), _spread(single, singles)
 
 
-def _repeated(samples: list[Tensor], times: int) -> list[Tensor]:
-    return samples if times == 1 else [torch.cat([one] * times) for one in samples]
+def _repeated(samples: Added, times: int) -> Added:
+    return samples if isinstance(samples, dict) or times == 1 else [torch.cat([one] * times) for one in samples]
 
 
 def _spread(samples: Samples, blocks: int) -> Samples:

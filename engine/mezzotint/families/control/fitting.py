@@ -12,6 +12,7 @@ from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import Config, NamedShapes
 from mezzotint.families.control.t2i_adapter import t2i_adapter_config, why_other_features
 from mezzotint.families.control.transformer_config import flux_config, qwen_config, why_other_transformer
+from mezzotint.families.control.z_image import why_other_z_image, z_image_config
 from mezzotint.families.family import ComponentSource, ModelSources
 
 _MADE_FOR = {768: "Stable Diffusion 1.5", 1024: "Stable Diffusion 2", 1280: "the SDXL refiner", 2048: "SDXL"}
@@ -135,6 +136,15 @@ def _other_transformer(config: Config, transformer: Mapping[str, object], _: Mod
     return why_other_transformer(config, transformer)
 
 
+def _z_image_config(checkpoint: ControlCheckpoint, sources: ModelSources) -> Config:
+    shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "a ControlNet of Z-Image")
+    return z_image_config(shapes, checkpoint.config, sources.components["transformer"].config)
+
+
+def _other_z_image(config: Config, transformer: Mapping[str, object], _: ModelSources) -> str | None:
+    return why_other_z_image(config, transformer)
+
+
 def _ip_adapter_config(checkpoint: ControlCheckpoint, _: ModelSources) -> Config:
     shapes = NamedShapes(checkpoint.shapes, checkpoint.path, "an IP-Adapter")
     return ip_adapter_config(shapes, dict(checkpoint.config))
@@ -182,6 +192,16 @@ _KINDS: Mapping[ControlKind, _Kind] = {
         denoiser="transformer",
         family="qwen-image",
         made_for="Qwen-Image",
+    ),
+    "z-image-controlnet": _Kind(
+        component="z_image_controlnet",
+        library="diffusers",
+        config=_z_image_config,
+        difference=_other_z_image,
+        text_width=None,
+        denoiser="transformer",
+        family="z-image",
+        made_for="Z-Image",
     ),
     "ip-adapter": _Kind(
         component="ip_adapter",

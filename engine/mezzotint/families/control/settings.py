@@ -4,7 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 # ControlNets and T2I-Adapters are asked before each call of the denoiser; IP-Adapters once, and attended to.
-ControlKind: TypeAlias = Literal["controlnet", "t2i-adapter", "ip-adapter", "flux-controlnet", "qwen-controlnet"]
+ControlKind: TypeAlias = Literal[
+    "controlnet", "t2i-adapter", "ip-adapter", "flux-controlnet", "qwen-controlnet", "z-image-controlnet"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,17 @@ class ControlSettings:
     @property
     def takes_latents(self) -> bool:
         """Whether its network sees latents of the image, as ControlNets of transformers do."""
-        return self.kind in ("flux-controlnet", "qwen-controlnet")
+        return self.kind in ("flux-controlnet", "qwen-controlnet", "z-image-controlnet")
+
+    @property
+    def is_of_both_halves(self) -> bool:
+        """Whether it is asked for the negative prompt, too; others of transformers only for the prompt."""
+        return self.kind == "z-image-controlnet"
+
+    @property
+    def draws_latents(self) -> bool:
+        """Whether those latents are drawn with noise of the image's seed; otherwise they are the most likely ones."""
+        return self.kind != "z-image-controlnet"
 
     def at_step(self, index: int, steps: int) -> "ControlSettings":
         """Same for a step; its weight is 0 outside the interval, in whole steps as in diffusers' pipelines."""

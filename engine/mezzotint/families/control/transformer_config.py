@@ -6,6 +6,7 @@ from mezzotint.families.control.shapes import Config, NamedShapes
 
 MARK = "controlnet_x_embedder.weight"
 FLUX_MARK, QWEN_MARK = "context_embedder.weight", "txt_in.weight"
+Z_IMAGE_MARK = "control_all_x_embedder.2-1.weight"
 MODES = "controlnet_mode_embedder.weight"
 _MOST_BLOCKS = 256
 

@@ -74,7 +74,9 @@ class ZImage(FlowFamily):
 
         lengths = conditioning.lengths or (conditioning.tensors["text"].shape[1],) * rows.shape[0]
         words = [text[:length] for text, length in zip(conditioning.tensors["text"], lengths, strict=True)]
-        seen = network(list(rows.unsqueeze(2).unbind(0)), (1000 - timestep) / 1000, words, return_dict=False)[0]
+        seen = network(
+            x=list(rows.unsqueeze(2).unbind(0)), t=(1000 - timestep) / 1000, cap_feats=words, return_dict=False
+        )[0]
         return -torch.stack([each.float() for each in seen]).squeeze(2)
 
     def blank(self, config: Mapping[str, object], rows: int, tokens: int) -> Mapping[str, tuple[int, ...]]:

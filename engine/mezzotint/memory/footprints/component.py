@@ -71,6 +71,8 @@ def _given(config: Any) -> float:  # noqa: ANN401  diffusers has no types
     if config.get("joint_attention_dim") is not None:  # of a transformer, whose tokens are 2x2 latent pixels
         blocks = config.num_layers + config.get("num_single_layers", 0)
         return float(blocks * config.num_attention_heads * config.attention_head_dim / 4)
+    if config.get("control_layers_places") is not None:
+        return float(len(config.control_layers_places) * config.dim / 4)
     if config.get("adapter_type") is not None:
         is_xl = config.adapter_type == "full_adapter_xl"  # which begins at half the sides, and shrinks once
         widths = [*config.channels, *config.channels[-1:]]  # at most

@@ -15,6 +15,7 @@ Network: TypeAlias = Any
 Call: TypeAlias = Callable[[Network, int, int, int], object]  # same arguments as `known_call`, without the class name
 
 SIDES = (64, 96, 128)  # latent pixels
+_Z_CHANNELS, _Z_TIMES = 16, 256  # of Z-Image's latents, and numbers that times become
 _COARSE = (16, 24, 32)  # for autoencoders with 32 pixels per latent pixel
 TOKEN_COUNTS = (120, 300, 512)  # tokens, unless the family pads to a fixed length
 
@@ -195,6 +196,32 @@ def _qwen_control(network: Network, side: int, batch: int, tokens: int) -> objec
     )
 
 
+def _z_image_control(network: Network, side: int, batch: int, tokens: int) -> object:
+    """Call with stand-ins for what it shares with its transformer: few layers, that need no more than its own."""
+    config, width = network.config, network.config.dim
+
+    def embedded(rows: Tensor) -> Tensor:
+        return _numbers(network, rows.shape[0], width)
+
+    network.__dict__.update(
+        t_scale=1.0,
+        t_embedder=lambda times: _numbers(network, times.shape[0], min(width, _Z_TIMES)),
+        all_x_embedder={"2-1": embedded},
+        cap_embedder=embedded,
+        rope_embedder=lambda places: torch.empty(
+            places.shape[0], width // config.n_heads // 2, dtype=torch.complex64, device=places.device
+        ),
+        noise_refiner=(),
+        context_refiner=(),
+        x_pad_token=_numbers(network, 1, width),
+        cap_pad_token=_numbers(network, 1, width),
+    )
+    seen = _numbers(network, batch, config.control_in_dim, 1, side, side)
+    latents, text = _numbers(network, batch, _Z_CHANNELS, 1, side, side), _numbers(network, batch, tokens, width)
+    with torch.no_grad():  # otherwise it looks for a setting that only training gives it
+        return network(list(latents.unbind()), _numbers(network, batch), list(text.unbind()), list(seen.unbind()))
+
+
 def _autoencoder(network: Network, side: int, batch: int, _: int) -> object:
     return network.decode(_numbers(network, batch, network.config.latent_channels, side, side), return_dict=False)
 
@@ -290,6 +317,7 @@ _IMAGES: Mapping[str, Call] = {
     "T2IAdapter": _adapter,
     "FluxControlNetModel": _flux_control,
     "QwenImageControlNetModel": _qwen_control,
+    "ZImageControlNetModel": _z_image_control,
     "PixArtTransformer2DModel": _pixart,
     "PixArtVariantTransformer2DModel": _pixart,
     "FluxTransformer2DModel": _flux,

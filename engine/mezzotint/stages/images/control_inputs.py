@@ -16,7 +16,7 @@ from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.request_images import Size
 from mezzotint.stages.setup import StageSetup
 
-Encode = Callable[[Image.Image, torch.Generator], torch.Tensor]
+Encode = Callable[[Image.Image, torch.Generator | None], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class ControlInputs:
             images={
                 control.settings.tensor: torch.cat(
                     [
-                        encode(_prepared(control, each, size), generator)
+                        encode(_prepared(control, each, size), generator if control.settings.draws_latents else None)
                         if control.settings.takes_latents
                         else _pixels(control, each, size)
                         for each, generator in zip(inputs, generators, strict=True)
