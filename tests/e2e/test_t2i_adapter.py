@@ -2,6 +2,7 @@
 
 import copy
 
+import diffusers
 import numpy as np
 import pytest
 import torch
@@ -27,8 +28,6 @@ def shown(tmp_path):
 
 
 def theirs(name, model, folders, images, **asked):
-    import diffusers
-
     loaded = [copy.deepcopy(diffusers.T2IAdapter.from_pretrained(folder)) for folder in folders]
     pipe = getattr(diffusers, name).from_pretrained(
         model, adapter=diffusers.MultiAdapter(loaded) if len(loaded) > 1 else loaded[0]
@@ -47,7 +46,7 @@ def mine(model, folder, *controls, **fields):
     return ours(model, folder, **usual | fields, controls=controls)
 
 
-def test_two_of_sdxl_with_weights(tiny_sdxl_folder, shown):
+def test_two_of_sdxl_with_weights(tiny_sdxl_folder, shown, monkeypatch):
     folders = [
         write_tiny_t2i_adapter(shown / str(seed), "full_adapter_xl", (32, 64, 64), factor=4, seed=seed)
         for seed in (1, 2)
@@ -65,8 +64,11 @@ def test_two_of_sdxl_with_weights(tiny_sdxl_folder, shown):
         ControlRef(image=f"{shown}/{index}.png", model=str(folder), weight=weight, end=0.5)
         for index, (folder, weight) in enumerate(zip(folders, (0.6, 1.3), strict=True))
     ]
+    seen, forward = [], diffusers.T2IAdapter.forward
+    monkeypatch.setattr(diffusers.T2IAdapter, "forward", lambda net, x: seen.append(net) or forward(net, x))
     found = mine(tiny_sdxl_folder, shown, *refs)
     same(expected, found, apart=1)
+    assert len(seen) == len(refs)  # not in each step
     assert not np.array_equal(found, mine(tiny_sdxl_folder, shown, refs[1]))
     with pytest.raises(UsageError, match="multiples of 4 pixels, not 66x66; try --size 64x64"):
         mine(tiny_sdxl_folder, shown, refs[0], side=66)

@@ -15,6 +15,7 @@ from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
 from mezzotint.errors import Cancelled, OutOfMemory
 from mezzotint.families.autoencoder_space import latent_layout
+from mezzotint.families.control.residuals import with_features
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
 from mezzotint.families.flow.references import with_references
 from mezzotint.families.preview_decoder.reading import PreviewDecoder
@@ -390,6 +391,8 @@ class Pipeline:
         with phase as working, accelerated as speedups, regional:
             working.guided = conditioning.guided
             working.batch_size = len(images)
+            if not setup.tile:
+                conditioning = working.retry_stateless(partial(with_features, model, conditioning))
             return denoise(
                 family,
                 model,

@@ -1,10 +1,11 @@
-"""What ControlNets and T2I-Adapters add to a U-Net's features: computed before each of its calls, and summed.
+"""What ControlNets and T2I-Adapters add to a U-Net's features: summed before each of its calls.
 
 As in diffusers' pipelines with several of them (arXiv 2302.05543, 2302.08453); a network whose weights are all 0 in a
 step is not called.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ from torch import Tensor
 
 from mezzotint.families.control.settings import ControlSettings
 from mezzotint.families.family import Conditioning, LoadedModel
+
+_FEATURES = "_features_"  # after the name of an image, in the names of what is made of it
 
 Residuals = tuple[list[Tensor], Tensor]  # of the levels on the way down, and of the middle block
 
@@ -37,20 +40,38 @@ def residuals(
     return arguments | {"down_block_additional_residuals": total[0], "mid_block_additional_residual": total[1]}
 
 
+def with_features(model: LoadedModel, conditioning: Conditioning) -> Conditioning:
+    """The conditioning with what T2I-Adapters make of its images, which is the same in all steps and both halves."""
+    made = {
+        f"{control.tensor}{_FEATURES}{level}": torch.cat([one] * (2 if conditioning.guided else 1))
+        for control in conditioning.controls
+        if control.kind == "t2i-adapter"
+        for level, one in enumerate(_seen(model, conditioning, control))
+    }
+    return replace(conditioning, tensors=conditioning.tensors | made) if made else conditioning
+
+
 def _features(model: LoadedModel, conditioning: Conditioning) -> dict[str, Any]:
-    """What T2I-Adapters make of the images alone, which are the same in both guidance halves."""
+    """The same for a step, weighted and summed; made here for a tile, which is an image of its own."""
     total: list[Tensor] = []
     for control in conditioning.controls:
         if control.kind == "t2i-adapter" and control.weight:
-            halves = 2 if conditioning.guided else 1
-            pixels = conditioning.tensors[control.tensor].chunk(halves)[0]
-            pixels = pixels.clone(
-                memory_format=torch.channels_last
-            )  # strides as in diffusers: last bits depend on them
-            made = [one * control.weight for one in model.networks[control.component](pixels)]
-            made = [torch.cat([one] * halves) for one in made]
+            lead = f"{control.tensor}{_FEATURES}"
+            made = [one for name, one in conditioning.tensors.items() if name.startswith(lead)]
+            if not made:
+                halves = 2 if conditioning.guided else 1
+                made = [torch.cat([one] * halves) for one in _seen(model, conditioning, control)]
+            made = [one * control.weight for one in made]
             total = [one + other for one, other in zip(total, made, strict=True)] if total else made
     return {"down_intrablock_additional_residuals": total} if total else {}
+
+
+def _seen(model: LoadedModel, conditioning: Conditioning, control: ControlSettings) -> list[Tensor]:
+    """What an adapter makes of the images, without guidance's second half."""
+    pixels = conditioning.tensors[control.tensor].chunk(2 if conditioning.guided else 1)[0]
+    pixels = pixels.clone(memory_format=torch.channels_last)  # strides as in diffusers: last bits depend on them
+    made: list[Tensor] = model.networks[control.component](pixels)
+    return made
 
 
 def _calls(controls: Sequence[ControlSettings]) -> Iterator[tuple[str, tuple[ControlSettings, ...]]]:

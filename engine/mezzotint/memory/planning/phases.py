@@ -107,7 +107,12 @@ def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: in
 
 
 def _controlling(task: Task, stage: StageTask, part: ComponentFootprint, guidance: GuidancePasses, phase: int) -> Work:
-    """Passes of a ControlNet, one before each of the denoiser: at most, as it may be used in some of the steps only."""
+    """Passes of a ControlNet, one before each of the denoiser: at most, as it may be used in some of the steps only.
+
+    A T2I-Adapter sees an image once, but each tile in each step.
+    """
+    if part.class_name == "T2IAdapter" and not stage.tile:
+        return Work(phase, -(-task.count // stage.batch), part.work.at(seen_positions(stage), stage.batch))
     rows = 2 if stage.guided and guidance == "batched" else 1
     operations = part.work.at(seen_positions(stage), rows * stage.batch)
     return Work(phase, _denoising(task, stage, guidance, phase).passes, operations)

@@ -73,3 +73,5 @@ def test_a_controlnet_runs_before_each_call_of_the_denoiser():
     assert added == pytest.approx(2 * (given + images + text), rel=0.01)
     assert both.phases[2].activation_bytes == alone.phases[2].activation_bytes
     assert of(controlled, "float32").phases[1].activation_bytes > both.phases[1].activation_bytes
+    once = of(replace(model, components=(*model.components, replace(net, class_name="T2IAdapter"))))
+    assert once.phases[1].seconds < 1.5 * alone.phases[1].seconds
