@@ -188,6 +188,13 @@ CONTROLS = (
     "ZImageControlNetModel",
 )
 
+# Networks that look at images: by purpose, the classes of transformers that a folder may name, with their backbones.
+LOOKING: Mapping[str, Mapping[str, str]] = {
+    "detection": {"RTDetrV2ForObjectDetection": "rt_detr_resnet", "RTDetrForObjectDetection": "rt_detr_resnet"},
+    "depth": {"DepthAnythingForDepthEstimation": "dinov2"},
+    "pose": {"VitPoseForPoseEstimation": "vitpose_backbone"},
+}
+
 # Config keys that ask a library to run code shipped with the model.
 CODE_KEYS = frozenset({"auto_map", "custom_pipeline", "custom_pipelines", "custom_revision", "trust_remote_code"})
 CODE_SUFFIXES = frozenset({".py", ".pyc", ".pyw", ".pyd", ".so", ".dll", ".dylib"})

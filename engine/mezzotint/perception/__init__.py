@@ -1,0 +1,1 @@
+"""Networks that look at images: what is where, how far, and in which pose."""

@@ -1,0 +1,145 @@
+"""Read networks that look at images from folders in transformers' layout, treated as untrusted."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from mezzotint.checkpoints.allowed_classes import LOOKING
+from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.plain_text import plain, size
+from mezzotint.checkpoints.read import read_tensors
+from mezzotint.errors import ModelRefused
+from mezzotint.families.control.files import NetworkFiles, read_network
+from mezzotint.families.loading.empty_weights import SkipInit
+from mezzotint.families.loading.one_process import tell_transformers
+from mezzotint.memory.shortage import is_shortage
+from mezzotint.protocol import IsCancelled
+
+LARGEST = 4 * 2**30  # bytes of weights; the largest of these classes have 1.4 GB
+_LARGEST_NUMBER = 20_000  # in a configuration: above any of theirs
+_MOST_LAYERS = 128
+_COUNTS = {"depths", "num_hidden_layers", "encoder_layers", "decoder_layers", "num_feature_levels", "num_experts"}
+_LONGEST = 2000  # entries of a list or table
+_SHAPING = {"id2label", "out_indices", "out_features"}  # what is read of the settings that all networks have
+_NOT_NEEDED = "num_batches_tracked"  # of batch norms, in training
+
+
+def open_network(path: Path, kind: str, cancelled: IsCancelled = lambda: False) -> nn.Module:
+    """Read a network of a kind of `LOOKING` into RAM, in float32; raises ModelRefused, Cancelled."""
+    classes = LOOKING[kind]
+    files = read_network(path, f"a network for {kind}", library="transformers")
+    name = class_in(files.config)
+    if name not in classes:
+        raise ModelRefused(
+            f"{plain(path, 300)}: {plain(name) or 'no class'} in its config.json is not for {kind}; expected "
+            f"{' or '.join(classes)}"
+        )
+    if files.bytes > LARGEST:
+        raise ModelRefused(f"{plain(path, 300)}: {size(files.bytes)} are too much for {kind}; at most {size(LARGEST)}")
+    return _filled(path, name, _config(path, name, classes[name], files.config), files, cancelled)
+
+
+def class_in(config: Mapping[str, object]) -> str:
+    """The class that a configuration of transformers names; empty if none."""
+    named = config.get("architectures")
+    return str(named[0]) if isinstance(named, list) and named else ""
+
+
+def _config(path: Path, name: str, backbone: str, said: Mapping[str, object]) -> Any:  # noqa: ANN401  of transformers
+    """The configuration, of settings that shape the network alone: others name code or files to fetch."""
+    tell_transformers()
+    import transformers
+
+    inner = said.get("backbone_config")
+    if not isinstance(inner, dict) or inner.get("model_type") != backbone:
+        kind = inner.get("model_type") if isinstance(inner, dict) else None
+        raise ModelRefused(f"{plain(path, 300)}: its backbone is {plain(kind)}; only {backbone} is known here")
+    for problem in _problems(said, "config.json"):
+        raise ModelRefused(f"{plain(path, 300)}: {problem}; the configuration is damaged")
+    try:
+        made = transformers.CONFIG_MAPPING[backbone](**_shaping(transformers.CONFIG_MAPPING[backbone], inner))
+        of = getattr(transformers, name).config_class
+        return of(**_shaping(of, said) | {"backbone_config": made})
+    except Exception as error:
+        if is_shortage(error):
+            raise
+        raise ModelRefused(f"{plain(path, 300)}: its configuration describes no network: {plain(error)}") from error
+
+
+def _shaping(of: Any, said: Mapping[str, object]) -> dict[str, object]:  # noqa: ANN401  a class of transformers
+    import transformers
+
+    common = {each.name for each in dataclasses.fields(transformers.PreTrainedConfig)}
+    own = {each.name for each in dataclasses.fields(of)} - common | _SHAPING
+    return {key: value for key, value in said.items() if key in own and not key.startswith("_") and value is not None}
+
+
+def _problems(value: object, where: str) -> Iterator[str]:
+    """Numbers and lengths that no such network has."""
+    if isinstance(value, (Mapping, list)):
+        if len(value) > _LONGEST:
+            yield f"{plain(where)} has {len(value)} entries"
+            return
+        items = value.items() if isinstance(value, Mapping) else ((where, item) for item in value)
+        for key, item in items:
+            yield from _problems(item, str(key))
+    elif isinstance(value, int) and value > (_MOST_LAYERS if where in _COUNTS else _LARGEST_NUMBER):
+        yield f"{plain(where)} is {str(value)[:20]}"
+
+
+def _filled(path: Path, name: str, config: Any, files: NetworkFiles, cancelled: IsCancelled) -> nn.Module:  # noqa: ANN401
+    import transformers
+
+    of = getattr(transformers, name)
+    try:
+        with torch.device("meta"), SkipInit():
+            wanted = sum(each.numel() for each in of(config).parameters())
+    except Exception as error:
+        if is_shortage(error):
+            raise
+        raise ModelRefused(f"{plain(path, 300)}: its configuration describes no network: {plain(error)}") from error
+    stored = sum(_numel(spec.shape) for file in files.files for spec in read_header(file).tensors.values())
+    if wanted > stored:
+        raise ModelRefused(
+            f"{plain(path, 300)}: {wanted} weights are described, but {stored} stored: an incomplete download, or the "
+            "configuration of another network"
+        )
+    tensors = dict(read_tensors(files.files, on_bytes=lambda _: None, cancelled=cancelled))
+    return _library_s(path, of, config, tensors)
+
+
+def _numel(shape: tuple[int, ...]) -> int:
+    return int(torch.Size(shape).numel())
+
+
+def _library_s(path: Path, of: Any, config: Any, tensors: Mapping[str, torch.Tensor]) -> nn.Module:  # noqa: ANN401
+    """The network by the library's own loading, which knows the older names of tensors."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        made, said = of.from_pretrained(
+            None, config=config, state_dict=dict(tensors), output_loading_info=True, dtype=torch.float32
+        )
+    except (RuntimeError, ValueError) as error:
+        if is_shortage(error):
+            raise
+        raise ModelRefused(f"{plain(path, 300)}: its weights do not fit its configuration: {plain(error)}") from error
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+    missing = sorted(each for each in said["missing_keys"] if not each.endswith(_NOT_NEEDED))
+    if missing:
+        raise ModelRefused(
+            f"{plain(path, 300)}: {len(missing)} tensors are missing, the first is {plain(missing[0])}; the download "
+            "is incomplete or belongs to another model"
+        )
+    network: nn.Module = made.eval().requires_grad_(False)
+    return network

@@ -1,0 +1,54 @@
+"""Tiny random networks that look at images, written as folders in transformers' layout."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+LABELS = ("person", "bicycle", "cat")
+
+
+def write_detector(folder: Path, labels: tuple[str, ...] = LABELS, **changed: object) -> Any:
+    """Write an RT-DETR v2 and return it; its side of input is any multiple of 32."""
+    from transformers import RTDetrResNetConfig, RTDetrV2Config, RTDetrV2ForObjectDetection
+
+    backbone = RTDetrResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic", out_indices=[2, 3, 4]
+    )
+    shape = {
+        "backbone_config": backbone,
+        "encoder_in_channels": [8, 16, 16],
+        "encoder_hidden_dim": 16,
+        "encoder_ffn_dim": 16,
+        "encoder_attention_heads": 2,
+        "d_model": 16,
+        "num_queries": 6,
+        "decoder_in_channels": [16, 16, 16],
+        "decoder_ffn_dim": 16,
+        "decoder_layers": 2,
+        "decoder_attention_heads": 2,
+        "decoder_n_points": 2,
+        "id2label": dict(enumerate(labels)),
+    }
+    return _written(RTDetrV2ForObjectDetection, RTDetrV2Config(**shape | changed), folder)
+
+
+def change_config(folder: Path, **changed: object) -> None:
+    """Change settings of a folder's config.json."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+
+def _written(of: Any, config: Any, folder: Path) -> Any:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        network = of(config).eval()
+        for parameter in network.parameters():
+            parameter.data = torch.randn_like(parameter) * 0.2
+    network.tie_weights()
+    network.save_pretrained(folder)
+    return network
