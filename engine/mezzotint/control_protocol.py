@@ -28,7 +28,7 @@ ControlType = Literal[
     "gray",
     "low_quality",
 ]
-Preprocess = Literal["none", "canny", "gray", "tile"]
+Preprocess = Literal["none", "canny", "lines", "scribble", "gray", "tile"]
 CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)
 CONTROLLED_FAMILIES = ("sd15", "sdxl", "flux", "qwen-image", "z-image")  # unless they take reference images
 MAX_CONTROLS = 8

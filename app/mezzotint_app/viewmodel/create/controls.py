@@ -84,6 +84,8 @@ def preprocess_names() -> dict[Preprocess, str]:
     return {
         "none": translate("Control", "Use as it is"),
         "canny": translate("Control", "Find its edges"),
+        "lines": translate("Control", "Find its soft contours"),
+        "scribble": translate("Control", "Scribble its contours"),
         "gray": translate("Control", "Make it grey"),
         "tile": translate("Control", "Blur it"),
     }

@@ -30,9 +30,13 @@ FLUX_MODES: Mapping[str, int] = MappingProxyType(
 )
 
 
+_SHOWN = {"lines": "hed"}  # by how an image is prepared
+
+
 def mode_of(control: ControlRef, known: int, modes: Mapping[str, int] = UNION_MODES) -> int:
     """Number of what the image shows, for a network that knows so many; raises UsageError if it is not said."""
-    shows = control.type or (control.preprocess if control.preprocess in modes else None)
+    prepared = _SHOWN.get(control.preprocess, control.preprocess)
+    shows = control.type or (prepared if prepared in modes else None)
     names = ", ".join(name for name, mode in modes.items() if mode < known)
     if shows is None:
         raise UsageError(

@@ -10,7 +10,7 @@ from PIL import Image
 from mezzotint.families.control.settings import ControlSettings
 from mezzotint.families.family import Conditioning
 from mezzotint.images.canvas import fit
-from mezzotint.images.control import preprocessed
+from mezzotint.images.control.methods import preprocessed
 from mezzotint.stages.controls import StageControl
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.request_images import Size

@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from mezzotint.families.family import Conditioning, LoadedModel
-from mezzotint.images.control import preprocessed
+from mezzotint.images.control.methods import preprocessed
 from mezzotint.stages.controls import StageControl
 from mezzotint.stages.models.placement import Placement
 

@@ -22,6 +22,7 @@ def test_the_type_is_said_or_follows_from_preprocessing():
     assert mode_of(ref(type="depth", preprocess="canny"), 8) == 1
     assert mode_of(ref(preprocess="canny"), 8) == 3
     assert mode_of(ref(preprocess="tile"), 8) == 6
+    assert mode_of(ref(preprocess="lines"), 8) == mode_of(ref(preprocess="scribble"), 8) == 2
     for control in (ref(), ref(preprocess="gray")):
         with pytest.raises(UsageError, match=r"must be told what a\.png shows: add type=\.\.\. with one of openpose"):
             mode_of(control, 8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mezzotint.images.control import preprocessed
+from mezzotint.images.control.methods import preprocessed
 from mezzotint.protocol import Preprocess
 
 

@@ -20,7 +20,7 @@ def canny(grey: Grey, *, sigma: float = SIGMA, low: float = LOW, high: float = H
     across, down = _sobel(blurred.astype(np.float32))
     strength = np.abs(across) + np.abs(down)
     ridges = np.where(_is_ridge(strength, across, down), strength, 0)
-    return np.where(_connected(ridges > low, ridges > high), 255, 0).astype(np.uint8)
+    return np.where(connected(ridges > low, ridges > high), 255, 0).astype(np.uint8)
 
 
 def _sobel(values: Numbers) -> tuple[Numbers, Numbers]:
@@ -47,7 +47,7 @@ def _is_ridge(strength: Numbers, across: Numbers, down: Numbers) -> npt.NDArray[
     return (strength > before) & (strength >= after)
 
 
-def _connected(weak: npt.NDArray[np.bool_], strong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def connected(weak: npt.NDArray[np.bool_], strong: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """What is weak or strong and connected to something strong, diagonally, too."""
     height, width = weak.shape
     found = np.pad(strong, 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.edges import HIGH, LOW, canny
+from mezzotint.images.control.canny import HIGH, LOW, canny
 
 
 def slow(grey, low, high):

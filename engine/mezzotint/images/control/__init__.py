@@ -1,0 +1,1 @@
+"""Control images made from photos and drawings by plain arithmetic; networks do it in `perception`."""
