@@ -34,6 +34,47 @@ def write_detector(folder: Path, labels: tuple[str, ...] = LABELS, **changed: ob
     return _written(RTDetrV2ForObjectDetection, RTDetrV2Config(**shape | changed), folder)
 
 
+def write_depth(folder: Path, **changed: object) -> Any:
+    """Write a Depth Anything and return it."""
+    from transformers import DepthAnythingConfig, DepthAnythingForDepthEstimation, Dinov2Config
+
+    backbone = Dinov2Config(
+        image_size=56,
+        patch_size=14,
+        hidden_size=16,
+        num_attention_heads=2,
+        num_hidden_layers=4,
+        out_indices=[1, 2, 3, 4],
+        reshape_hidden_states=False,
+        apply_layernorm=True,
+    )
+    shape = {
+        "backbone_config": backbone,
+        "reassemble_hidden_size": 16,
+        "neck_hidden_sizes": [8, 8, 16, 16],
+        "fusion_hidden_size": 8,
+        "head_hidden_size": 8,
+    }
+    return _written(DepthAnythingForDepthEstimation, DepthAnythingConfig(**shape | changed), folder)
+
+
+def write_poses(folder: Path, joints: int = 17, experts: int = 1) -> Any:
+    """Write a ViTPose and return it; its input has 64 x 48 pixels."""
+    from transformers import VitPoseBackboneConfig, VitPoseConfig, VitPoseForPoseEstimation
+
+    backbone = VitPoseBackboneConfig(
+        image_size=[64, 48],
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_experts=experts,
+        part_features=4,
+        out_indices=[2],
+    )
+    config = VitPoseConfig(backbone_config=backbone, num_labels=joints)
+    return _written(VitPoseForPoseEstimation, config, folder)
+
+
 def change_config(folder: Path, **changed: object) -> None:
     """Change settings of a folder's config.json."""
     path = folder / "config.json"
