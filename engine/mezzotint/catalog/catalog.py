@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
+from mezzotint.catalog.looking import Purpose, looking_networks, network_for
 from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, named_files
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
@@ -20,6 +21,7 @@ from mezzotint.catalog.upscalers import upscaler_at, upscalers_in
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
+from mezzotint.checkpoints.looking_folder import purpose_of
 from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
@@ -98,7 +100,8 @@ class Catalog:
         for identity, candidate in self._candidates()[0].items():
             if os.path.realpath(candidate.path) == real:
                 return _listed(identity, candidate, self._where_parts())
-        return _listed(str(path), _outside_candidate(path), self._where_parts())
+        purpose, outside = purpose_of(path), _outside_candidate(path)
+        return _looking_info(path, purpose) if purpose else _listed(str(path), outside, self._where_parts())
 
     def where(self, ref: ModelRef) -> tuple[str, Path]:
         """The id and path of a model, even a damaged one; raises UnknownModel if there is none."""
@@ -175,6 +178,14 @@ class Catalog:
         """The file of an upscaler, by name or path; raises UnknownModel, naming those that there are."""
         return upscaler_at(name, self._places)
 
+    def looking(self, purpose: Purpose) -> dict[str, Path]:
+        """The folders of networks that look at images for a purpose, by name."""
+        return looking_networks(self._places, purpose)
+
+    def network_for(self, purpose: Purpose, label: str | None = None) -> Path:
+        """The folder of a network for a purpose, such as a detector of a label; raises UnknownModel."""
+        return network_for(self._places, purpose, label)
+
     def _where_parts(self, ref: ModelRef | None = None) -> "_WhereParts":
         places = self._places
         folders = tuple(folder for path in places.named for folder in part_folders(path))
@@ -237,6 +248,21 @@ def _listed(identity: str, candidate: Candidate, where: _WhereParts) -> ModelInf
             defaults=None,
             problem=str(error),
         )
+
+
+def _looking_info(path: Path, purpose: str) -> ModelInfo:
+    """A network that looks at images, and makes none."""
+    return ModelInfo(
+        id=path.name,
+        path=str(path),
+        layout="folder",
+        family=purpose,
+        variant="",
+        bytes=sum(_bytes_of_file(file) for file in path.glob("*.safetensors")),
+        source="path",
+        defaults=None,
+        problem=None,
+    )
 
 
 def _bytes_of_file(path: Path) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from mezzotint.catalog.place import Candidate, Found, Place
 from mezzotint.checkpoints.folder import INDEX_FILE
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
+from mezzotint.checkpoints.looking_folder import purpose_of
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder, reason
 
@@ -31,6 +32,8 @@ def scan(place: Place) -> Found:
         if is_file(folder / INDEX_FILE):
             candidates.append(_candidate(place, folder))
             continue
+        if purpose_of(folder):
+            continue  # it makes no images
         try:
             files, folders = _list(folder, left)
         except OSError as error:

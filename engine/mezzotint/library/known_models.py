@@ -23,7 +23,22 @@ def known_models(vram_bytes: int | None = None) -> tuple[KnownModel, ...]:
     """
     text = (resources.files("mezzotint.library") / _LIST).read_text("utf-8")
     families = {family.name for family in FAMILIES}
-    return tuple(_known(entry, families, vram_bytes) for entry in tomllib.loads(text)["model"])
+    lists = tomllib.loads(text)
+    looking = (_looking(entry) for entry in lists["looking"])
+    return (*(_known(entry, families, vram_bytes) for entry in lists["model"]), *looking)
+
+
+def _looking(entry: dict[str, Any]) -> KnownModel:
+    """A network that prepares control images, which needs a few hundred MB, and the CPU if those are not there."""
+    return KnownModel(
+        **entry,
+        licence="Apache 2.0",
+        licence_url=f"https://huggingface.co/{entry['id']}",
+        smallest_vram_bytes=0,
+        gated=False,
+        runs=True,
+        how_it_runs="well",
+    )
 
 
 def _known(entry: dict[str, Any], families: set[str], vram_bytes: int | None) -> KnownModel:

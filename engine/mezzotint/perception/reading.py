@@ -10,6 +10,7 @@ from torch import nn
 
 from mezzotint.checkpoints.allowed_classes import LOOKING
 from mezzotint.checkpoints.header import read_header
+from mezzotint.checkpoints.looking_folder import class_in
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused
@@ -41,12 +42,6 @@ def open_network(path: Path, kind: str, cancelled: IsCancelled = lambda: False) 
     if files.bytes > LARGEST:
         raise ModelRefused(f"{plain(path, 300)}: {size(files.bytes)} are too much for {kind}; at most {size(LARGEST)}")
     return _filled(path, name, _config(path, name, classes[name], files.config), files, cancelled)
-
-
-def class_in(config: Mapping[str, object]) -> str:
-    """The class that a configuration of transformers names; empty if none."""
-    named = config.get("architectures")
-    return str(named[0]) if isinstance(named, list) and named else ""
 
 
 def _config(path: Path, name: str, backbone: str, said: Mapping[str, object]) -> Any:  # noqa: ANN401  of transformers

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from tiny_perception import change_config, write_detector
 
 from mezzotint.errors import ModelRefused
-from mezzotint.perception.reading import class_in, open_network
+from mezzotint.perception.reading import open_network
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +78,3 @@ def test_a_missing_tensor_and_too_large_a_file_are_refused(folder, monkeypatch):
     monkeypatch.setattr("mezzotint.perception.reading.LARGEST", 100)
     with pytest.raises(ModelRefused, match="too much"):
         open_network(folder, "detection")
-
-
-def test_class_in():
-    assert class_in({"architectures": []}) == ""
-    assert class_in({"architectures": ["A", "B"]}) == "A"

@@ -112,6 +112,9 @@ def _finish(info: ModelInfo, arguments: argparse.Namespace, context: Context) ->
         context.terminal.json(info)
     else:
         context.terminal.result(plain(info.path, 1000))
+    if info.problem is None and info.defaults is None:
+        context.terminal.message("it prepares control images: `mezzotint control --list` shows for what")
+        return 0
     if info.problem is None:
         context.terminal.message(f"`mezzotint generate -m {plain(info.id, 200)} ...` generates images with it")
         return 0
@@ -137,7 +140,8 @@ def _list_known(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _row(model: KnownModel) -> tuple[str, ...]:
-    return model.id, f"about {size(model.bytes)}", size(model.smallest_vram_bytes), model.planned_as
+    least = size(model.smallest_vram_bytes) if model.planned_as else "-"
+    return model.id, f"about {size(model.bytes)}", least, model.planned_as
 
 
 def _about(model: KnownModel) -> str:

@@ -9,6 +9,7 @@ from mezzotint.checkpoints.allowed_classes import PIPELINES, Allowed
 from mezzotint.checkpoints.folder import INDEX_FILE
 from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
 from mezzotint.checkpoints.foreign_kind import PICKLE_SUFFIXES
+from mezzotint.checkpoints.looking_folder import purpose_in
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
@@ -22,6 +23,7 @@ _STEMS = {
     "mezzotint": "diffusion_pytorch_model",
     "transformers": "model",
 }
+_CONFIG = "config.json"
 _SMALL = (".json", ".txt", ".model")
 _LARGEST_SMALL = 64 * 2**20
 _LICENCE = re.compile(r"licen[cs]e(\.md|\.txt)?", re.IGNORECASE)
@@ -47,8 +49,9 @@ def choose(listing: HubListing, file: str | None) -> Chosen:
     files = {one.name: one for one in listing.files}
     if file is not None:
         chosen = Chosen(files=(_named(listing, files, file),), is_folder=False)
-    elif listing.index is not None:
-        found = sorted(_of_folder(listing, files), key=lambda one: (one.bytes, one.name))
+    elif listing.index is not None or _is_looking(listing):
+        inside = _of_folder(listing, files) if listing.index is not None else _of_network(listing, files)
+        found = sorted(inside, key=lambda one: (one.bytes, one.name))
         chosen = Chosen(files=tuple({one.name: one for one in found}.values()), is_folder=True)
     else:
         chosen = Chosen(files=(_only(listing),), is_folder=False)
@@ -88,6 +91,22 @@ def _only(listing: HubListing) -> HubFile:
             "safetensors",
         )
     raise _refused(listing, f"no {INDEX_FILE} and no .safetensors file: nothing that can be run here")
+
+
+def _is_looking(listing: HubListing) -> bool:
+    """Whether it is a single network of transformers that looks at images."""
+    if listing.config is None:
+        return False
+    return bool(purpose_in(parse_json_object(listing.config.encode(), f"{listing.repository}/{_CONFIG}")))
+
+
+def _of_network(listing: HubListing, files: Files) -> Iterator[HubFile]:
+    yield files[_CONFIG]
+    yield from (one for one in files.values() if _LICENCE.fullmatch(one.name) and one.bytes <= _LARGEST_LICENCE)
+    weights = _weights(files, _STEMS["transformers"], "")
+    if not weights:
+        raise _refused(listing, "no weights as safetensors; look for a version that has them")
+    yield from weights
 
 
 def _of_folder(listing: HubListing, files: Files) -> Iterator[HubFile]:

@@ -67,12 +67,17 @@ def _listing(model: "HubModel", asked: LookAtHub, token: str | None) -> HubListi
         for one in siblings
         if type(one.size) is int and one.size >= 0
     )
-    locked, index = False, None
-    for file in files:
-        if file.name == "model_index.json" and file.bytes <= MAX_INDEX:
-            locked, index = _index(asked, commit, file, token)
+    small = {file.name: file for file in files if file.bytes <= MAX_INDEX}
+    name = next((name for name in ("model_index.json", "config.json") if name in small), None)
+    locked, text = (False, None) if name is None else _text(asked, commit, small[name], token)
     return HubListing(
-        repository=asked.repository, commit=commit, files=files, licence=_licence(model), locked=locked, index=index
+        repository=asked.repository,
+        commit=commit,
+        files=files,
+        licence=_licence(model),
+        locked=locked,
+        index=text if name == "model_index.json" else None,
+        config=text if name == "config.json" else None,
     )
 
 
@@ -85,8 +90,8 @@ def _licence(model: "HubModel") -> str:
     return f"{name} ({plain(link, 200)})" if isinstance(link, str) and link.startswith("https://") else name
 
 
-def _index(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> tuple[bool, str | None]:
-    """Return whether access is denied and, if not, the text of the model's index."""
+def _text(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> tuple[bool, str | None]:
+    """Return whether access is denied and, if not, the text of a file."""
     from httpx2 import HTTPError
     from huggingface_hub import get_session, hf_hub_url
 

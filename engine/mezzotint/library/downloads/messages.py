@@ -34,6 +34,7 @@ class HubListing:
     licence: str
     locked: bool  # whether the model is gated and access was not granted
     index: str | None  # the text of its model_index.json
+    config: str | None = None  # without an index: the text of its config.json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

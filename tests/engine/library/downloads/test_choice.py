@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -186,3 +187,14 @@ def test_a_file_that_is_not_there():
 def test_nothing_to_run():
     with pytest.raises(ModelRefused, match="nothing that can be run"):
         choose(listing(["README.md"], None), None)
+
+
+def test_a_network_that_looks_at_images_comes_with_its_configuration():
+    names = ["config.json", "preprocessor_config.json", "model.safetensors", "model.onnx", "README.md", "LICENSE"]
+    config = json.dumps({"architectures": ["DepthAnythingForDepthEstimation"]})
+    chosen = choose(replace(listing(names, index=None), config=config), None)
+    assert chosen.is_folder and {file.name for file in chosen.files} == {"config.json", "model.safetensors", "LICENSE"}
+    with pytest.raises(ModelRefused, match="no weights as safetensors"):
+        choose(replace(listing(["config.json", "pytorch_model.bin"], index=None), config=config), None)
+    other = json.dumps({"architectures": ["LlamaForCausalLM"]})
+    assert not choose(replace(listing(names, index=None), config=other), None).is_folder

@@ -11,6 +11,7 @@ import pytest
 from fetched_here import children, fetched_here  # noqa: F401
 from model_files import pixart_folder, sdxl_file, sdxl_folder, small
 from model_server import COMMIT, TOKEN, ModelServer, Served
+from tiny_perception import write_depth
 
 from mezzotint import paths
 from mezzotint.catalog import Catalog
@@ -31,6 +32,7 @@ from mezzotint.library.downloads.partial import Partial
 from mezzotint.library.downloads.transfer import CHUNK
 from mezzotint.library.verify import verify
 from mezzotint.library_protocol import GetRequest
+from mezzotint.perception.depth import open_depth_estimator
 from mezzotint.protocol import ModelRef, Progress
 
 BIG = 3_000_000
@@ -111,6 +113,17 @@ def test_a_file_of_the_hub(hub, tmp_path):
     record = json.loads(Path(f"{info.path}.mezzotint-source.json").read_text())
     assert record["source"] == "owner/files/good.safetensors"
     assert verify(ModelRef(id="good"), Catalog.standard(), lambda _: None, lambda: False).checked_against == "checksums"
+
+
+def test_a_network_that_looks_at_images_is_found_afterwards(hub, tmp_path):
+    write_depth(tmp_path / "x")
+    hub.add("owner/depth-small", tmp_path / "x")
+    info = fetch("owner/depth-small")
+    assert (info.id, info.family, info.problem) == ("depth-small", "depth", None)
+    catalog = Catalog.standard()
+    assert catalog.network_for("depth") == Path(info.path)
+    assert "depth-small" not in {model.id for model in catalog.models()}
+    assert open_depth_estimator(Path(info.path)).multiple == 14
 
 
 @pytest.mark.parametrize("ranges", [True, False])

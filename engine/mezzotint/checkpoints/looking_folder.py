@@ -1,0 +1,42 @@
+"""What the network of a folder in transformers' layout is for, if it is one that looks at images."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mezzotint.checkpoints.allowed_classes import LOOKING
+from mezzotint.checkpoints.folder import MAX_CONFIG
+from mezzotint.checkpoints.regular_file import is_file
+from mezzotint.checkpoints.strict_json import read_json_object
+from mezzotint.errors import MezzotintError
+
+
+def purpose_of(folder: Path) -> str:
+    """What the network of a folder is for, as in `LOOKING`; empty if it is none that looks at images."""
+    return purpose_in(_config(folder))
+
+
+def purpose_in(config: Mapping[str, object]) -> str:
+    """The same, of a configuration."""
+    named = class_in(config)
+    return next((purpose for purpose, classes in LOOKING.items() if named in classes), "")
+
+
+def class_in(config: Mapping[str, object]) -> str:
+    """The class that a configuration of transformers names; empty if none."""
+    named = config.get("architectures")
+    return str(named[0]) if isinstance(named, list) and named else ""
+
+
+def labels_of(folder: Path) -> set[str]:
+    """What a detector finds, such as "person"."""
+    names = _config(folder).get("id2label")
+    return set(map(str, names.values())) if isinstance(names, dict) else set()
+
+
+def _config(folder: Path) -> Mapping[str, object]:
+    """The folder's configuration; empty if there is none that can be read."""
+    path = folder / "config.json"
+    try:
+        return read_json_object(path, MAX_CONFIG) if is_file(path) else {}
+    except MezzotintError:
+        return {}
