@@ -99,7 +99,7 @@ $(INSTALLED)/test: SETS := app test
 $(INSTALLED)/check: SETS := check
 $(INSTALLED)/kernels: SETS := kernels
 $(INSTALLED)/docs: SETS := docs
-$(INSTALLED)/all: SETS := app test check docs kernels ray training
+$(INSTALLED)/all: SETS := app test check docs kernels ray training background
 COMMA := ,
 EXTRAS = $(if $(SETS),[$(subst $() ,$(COMMA),$(strip $(SETS)))])
 

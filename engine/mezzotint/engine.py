@@ -6,7 +6,7 @@ from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.fingerprint import fingerprint
-from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
+from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, UpscaledImage, UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.protocol import (
@@ -162,3 +162,13 @@ class Engine:
             self.close()  # what other jobs left on the device
             file = self._catalog.upscaler(request.upscaler)
             return UpscaleJob(request, file, self._facts, on_event, cancelled).run()
+
+    def remove_background(
+        self, request: BackgroundRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
+    ) -> BackgroundRemoved:
+        """Make an image file's background transparent and save the copy. Raises MezzotintError."""
+        with translate_errors():
+            from mezzotint.perception.background.removing import remove_background
+
+            file = self._catalog.background(request.model)
+            return remove_background(request, file, machine_facts("cpu").free_ram_bytes, on_event, cancelled)

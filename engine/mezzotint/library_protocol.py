@@ -423,3 +423,28 @@ class UpscaledImage:
     device: str
     memory: PhaseMemory | None  # planned and measured; None where the device does not measure
     notices: tuple[str, ...] = ()
+
+
+# ---- removing backgrounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundRequest:
+    """Make the background of an image file transparent."""
+
+    path: str
+    model: str | None = None  # a name that `mezzotint remove-background --list` shows, or a file; None: the first
+    output: Output = field(default_factory=Output)  # without a path: next to the image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundRemoved:
+    """An image with a transparent background on disk."""
+
+    path: str
+    width: int
+    height: int
+    sha256: str  # of the pixels, row by row, RGB
+    model: str  # the network's file
+    model_sha256: str
+    front: float  # part of the image that is opaque, 0 to 1

@@ -53,7 +53,7 @@ NAMES = (
         "pixels",
     ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
-    *("upscale", "upscalers", "complete", "draw"),
+    *("upscale", "upscalers", "remove_background", "complete", "draw"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),
@@ -112,7 +112,7 @@ def client():
 def test_the_table_holds_every_method_of_the_contract(client):
     assert set(NAMES) == set(client.librarian.methods())
     jobs = {name for name, method in client.librarian.methods().items() if method.job}
-    assert jobs == {"gallery.scan", "get", "quantize", "upscale", "verify", "batch_look", "loras"}
+    assert jobs == {"gallery.scan", "get", "quantize", "remove_background", "upscale", "verify", "batch_look", "loras"}
 
 
 def test_images_from_the_scan_to_the_stars(client, tmp_path):

@@ -57,6 +57,9 @@ class FakeCatalog:
     def upscalers(self):
         return ("starter-2x", "4x-Sharp")
 
+    def backgrounds(self):
+        return ("BiRefNet_lite-ONNX",)
+
 
 def model_info(**changes) -> ModelInfo:
     values = {

@@ -128,6 +128,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+Shift+E", QCoreApplication.translate("Shortcuts", "Edit this image")),
                 ("Ctrl+K", QCoreApplication.translate("Shortcuts", "Open in canvas")),
                 ("Ctrl+Shift+U", QCoreApplication.translate("Shortcuts", "Upscale")),
+                ("Ctrl+Shift+B", QCoreApplication.translate("Shortcuts", "Remove background")),
                 ("Ctrl+O", QCoreApplication.translate("Shortcuts", "Show in its folder")),
                 ("Ctrl+F", QCoreApplication.translate("Shortcuts", "Search")),
                 ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Image details")),

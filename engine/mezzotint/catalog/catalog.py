@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from mezzotint.catalog.backgrounds import background_at, backgrounds_in
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.looking import Purpose, looking_networks, network_for
@@ -185,6 +186,14 @@ class Catalog:
     def network_for(self, purpose: Purpose, label: str | None = None) -> Path:
         """The folder of a network for a purpose, such as a detector of a label; raises UnknownModel."""
         return network_for(self._places, purpose, label)
+
+    def backgrounds(self) -> tuple[str, ...]:
+        """The names of all networks found that remove backgrounds."""
+        return tuple(backgrounds_in(self._places))
+
+    def background(self, name: str | None) -> Path:
+        """The file of such a network, by name or path, without one the first; raises UnknownModel."""
+        return background_at(name, self._places)
 
     def _where_parts(self, ref: ModelRef | None = None) -> "_WhereParts":
         places = self._places

@@ -1,12 +1,18 @@
-"""LoRAs, embeddings, ControlNets and upscalers: files by name, in the folders of this program and of others."""
+"""LoRAs, embeddings, ControlNets, upscalers and others: files by name, in the folders of this program and of others."""
 
+import difflib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from mezzotint.catalog.other_programs import part_folders
+from mezzotint.catalog.place import at_home
 from mezzotint.catalog.places import Places
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_file
+from mezzotint.errors import UnknownModel
 
 _MOST_FILES = 10_000
 _DEEPEST = 4  # folders below these
@@ -28,6 +34,9 @@ UPSCALERS = FileKind(
 )
 
 
+BACKGROUNDS = FileKind(folders=("background_removal", "BiRefNet", "RMBG", "rembg"), suffixes=(".onnx",))
+
+
 def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
     """The files by their name without suffix; of several with one name the first."""
     named = (*((places.models,) if places.models is not None else ()), *places.named)
@@ -37,8 +46,28 @@ def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
     for path in _files(tuple(folders), kind.suffixes):
         if len(found) == _MOST_FILES:
             break
-        found.setdefault(path.stem, path)
+        found.setdefault(_name(path), path)
     return found
+
+
+def file_named(name: str, found: Mapping[str, Path], none: str) -> Path:
+    """The file of that name or path; raises UnknownModel, which says that there is `none`, and which is meant."""
+    if name in found:
+        return found[name]
+    path = at_home(Path(name))
+    if is_file(path):
+        return path
+    near = difflib.get_close_matches(name, found, n=1)
+    known = ", ".join(map(plain, islice(found, 10))) or "none"
+    meant = f"did you mean {plain(near[0])}?" if near else f"found there: {known}"
+    raise UnknownModel(f"{none}; {meant}")
+
+
+def _name(path: Path) -> str:
+    """The file's name without suffix; `model.onnx`, as hubs have it, is named like its repository's folder."""
+    if path.name.lower() != "model.onnx":
+        return path.stem
+    return (path.parent.parent if path.parent.name.lower() == "onnx" else path.parent).name
 
 
 def _files(folders: Sequence[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:

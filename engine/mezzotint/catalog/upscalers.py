@@ -1,15 +1,11 @@
 """Upscalers by name: the bundled one, and the files in ComfyUI's and A1111's folders of them."""
 
-import difflib
-from itertools import islice
 from pathlib import Path
 
-from mezzotint.catalog.named_files import UPSCALERS, named_files
-from mezzotint.catalog.place import at_home
+from mezzotint.catalog.named_files import UPSCALERS, file_named, named_files
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file
-from mezzotint.errors import UnknownModel
 from mezzotint.library_protocol import BUNDLED_UPSCALER
 
 
@@ -22,16 +18,6 @@ def upscalers_in(places: Places) -> dict[str, Path]:
 
 def upscaler_at(name: str, places: Places) -> Path:
     """The file of an upscaler, by name or path; raises UnknownModel, naming those that there are."""
-    found = upscalers_in(places)
-    if name in found:
-        return found[name]
-    path = at_home(Path(name))
-    if is_file(path):
-        return path
-    near = difflib.get_close_matches(name, found, n=1)
-    known = ", ".join(map(plain, islice(found, 10))) or "none"
-    meant = f"did you mean {plain(near[0])}?" if near else f"found there: {known}"
     folder = UPSCALERS.folders[0]
-    raise UnknownModel(
-        f"there is no upscaler {plain(name, 200)}: neither a file nor a name in a folder {folder}; {meant}"
-    )
+    none = f"there is no upscaler {plain(name, 200)}: neither a file nor a name in a folder {folder}"
+    return file_named(name, upscalers_in(places), none)

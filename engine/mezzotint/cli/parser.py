@@ -18,6 +18,7 @@ COMMANDS = {
     "queue": "queue.queue",
     "decode": "images.decode",
     "upscale": "images.upscale",
+    "remove-background": "images.remove_background",
     "models": "models.models",
     "lora": "lora.lora",
     "styles": "styles.styles",

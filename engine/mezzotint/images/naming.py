@@ -220,12 +220,16 @@ def _check_space(folder: Path, count: int) -> None:
 
 
 def enlarged_path(output: Output, source: Path, scale: float) -> Path:
-    """Where the result goes: as asked, or next to the image, whose format it keeps if that can be written."""
+    """Where an enlarged image goes, in the format of the original if that can be written."""
     suffix = source.suffix.lower()
-    name = f"{source.stem}-{scale:g}x{suffix if suffix in SUFFIXES else '.png'}"
+    return edited_path(output, source, f"{source.stem}-{scale:g}x{suffix if suffix in SUFFIXES else '.png'}")
+
+
+def edited_path(output: Output, source: Path, name: str) -> Path:
+    """Where an edited copy goes: as asked, or next to the image, with a name that `output` may lack."""
     if output.path is None:
         return source.with_name(name)
     parts = split_output(output)
     if parts.folders or (parts.stem and tokens_in(parts.stem)):
-        raise UsageError("the output of an upscaled image takes no [tokens]: give a folder or a file name")
+        raise UsageError("the output of an edited image takes no [tokens]: give a folder or a file name")
     return parts.root / (name if parts.stem is None else parts.stem + parts.suffix)

@@ -7,7 +7,7 @@ from mezzotint import codec
 from mezzotint.errors import ProtocolError
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.untrusted import UnreadableError, cleaned, others
-from mezzotint.protocol import SCHEMA_VERSION, GenerateRequest, ImageMetadata, Output, Sampling
+from mezzotint.protocol import SCHEMA_VERSION, FileUsed, GenerateRequest, ImageMetadata, Output, Sampling
 from mezzotint.values.regions import Region
 
 MAX_RECORD = 1 << 20  # characters
@@ -110,11 +110,16 @@ def _other_values(record: ImageRecord) -> dict[str, str]:
             "upscaled": ", ".join(
                 f"{PureWindowsPath(one.path).name} to {one.width}x{one.height}" for one in record.upscaled
             ),
+            "background_removed": _file_name(record.background_removed),
             "controls": ", ".join(_controls(record)),
             "regions": "; ".join(Region().to_setting(one) for one in record.request.regions),
             "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
         }
     )
+
+
+def _file_name(file: FileUsed | None) -> str:
+    return "" if file is None else PureWindowsPath(file.path).name
 
 
 def _loras(record: ImageRecord) -> dict[str, None]:

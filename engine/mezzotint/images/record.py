@@ -26,6 +26,7 @@ class ImageRecord:
     versions: dict[str, str]
     recoveries: tuple[str, ...] = ()  # measures taken on memory shortage, some of which change pixels
     upscaled: tuple[UpscalerUsed, ...] = ()  # what enlarged the finished image, in order
+    background_removed: FileUsed | None = None  # by which network
 
 
 def record_to_json(record: ImageRecord) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
+    BackgroundRemoved,
+    BackgroundRequest,
     CompletionQuery,
     Dropped,
     GalleryQuery,
@@ -144,6 +146,7 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
         "check_output": Method(params=Output, run=lambda asked, *_: _check_output(asked), lane="waiting"),
         "upscalers": Method(params=None, run=lambda *_: services.upscalers()),
         "upscale": Method(params=UpscaleRequest, run=_upscale, job=True),
+        "remove_background": Method(params=BackgroundRequest, run=_remove_background, job=True),
         "gallery.scan": Method(
             params=GalleryScan,
             run=lambda asked, tell, cancelled: services.gallery.scan(asked, tell, cancelled),
@@ -165,9 +168,15 @@ def _metadata(asked: PathParams) -> ImageMetadata:
 
 
 def _upscale(asked: UpscaleRequest, tell: OnEvent, cancelled: IsCancelled) -> UpscaledImage:
-    from mezzotint.library.upscaling import upscale
+    from mezzotint.library.editing import upscale
 
     return upscale(asked, tell, cancelled)
+
+
+def _remove_background(asked: BackgroundRequest, tell: OnEvent, cancelled: IsCancelled) -> BackgroundRemoved:
+    from mezzotint.library.editing import remove_background
+
+    return remove_background(asked, tell, cancelled)
 
 
 def _check_output(asked: Output) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -11,7 +12,9 @@ from PIL import Image
 from mezzotint import machine, paths
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import UsageError
+from mezzotint.images.edited import read_source, write_edited
 from mezzotint.images.naming import enlarged_path
+from mezzotint.images.record import ImageRecord
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.library_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest, UpscalerUsed
 from mezzotint.memory.device import Device, open_device
@@ -20,7 +23,6 @@ from mezzotint.memory.residency import Residency
 from mezzotint.protocol import DeviceInfo, Dtype, IsCancelled, Notice, OnEvent, PhaseMemory, Progress
 from mezzotint.upscaling.enlarging import TILES, USUAL_TILE, Enlarger, traced_needs
 from mezzotint.upscaling.reading import open_upscaler
-from mezzotint.upscaling.saving import read_source, write_enlarged
 from mezzotint.upscaling.upscaler import Upscaler
 
 LARGEST_AREA = 2**28  # pixels of a result: 16384 x 16384 needs 3 GB of RAM
@@ -52,7 +54,11 @@ class UpscaleJob:
         dtype = upscaler.dtype(getattr(torch, machine.choose_dtype(self._request.dtype, device)))
         image, passes, enlarger, memory = self._enlarge(upscaler, source.image, size, device, dtype)
         used = self._used(upscaler, dtype, image.size)
-        path = write_enlarged(image, target, source, used, overwrite=self._request.output.overwrite)
+
+        def noted(record: ImageRecord) -> ImageRecord:
+            return replace(record, upscaled=(*record.upscaled, used))
+
+        path = write_edited(image, target, source, noted, overwrite=self._request.output.overwrite)
         return UpscaledImage(
             path=str(path),
             width=image.width,

@@ -1,11 +1,11 @@
-"""Enlarging images of the gallery, one after the other."""
+"""Enlarging images of the gallery, and removing their backgrounds, one after the other."""
 
 from collections import deque
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.library_protocol import GalleryItem, UpscaledImage, UpscaleRequest
+from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, GalleryItem, UpscaledImage, UpscaleRequest
 from mezzotint.protocol import ImageMetadata, Progress
 from mezzotint_app.processes.service import Failure, Service
 
@@ -16,7 +16,7 @@ class GalleryUpscaling(QObject):
     """Runs requests in order; a failed one is reported and does not stop the others."""
 
     changed = Signal()  # what `status` returns
-    saved = Signal(str)  # path of an enlarged image
+    saved = Signal(str)  # path of an edited image
     listed = Signal(list)  # names of all upscalers
     failed = Signal(str)
     # Metadata and path of an image, the size that it shall have, an upscaler, and the second pass's strength.
@@ -25,8 +25,9 @@ class GalleryUpscaling(QObject):
     def __init__(self, librarian: Service, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._librarian = librarian
-        self._waiting: deque[UpscaleRequest] = deque()
+        self._waiting: deque[UpscaleRequest | BackgroundRequest] = deque()
         self._running: int | None = None
+        self._removes = False  # whether what runs removes a background
         self._progress: Progress | None = None
 
     def list_upscalers(self) -> None:
@@ -37,9 +38,11 @@ class GalleryUpscaling(QObject):
 
     def start(self, paths: Sequence[str], upscaler: str, scale: float | None) -> None:
         """Enlarge images, after those that are still waiting; each is saved next to the original."""
-        self._waiting.extend(UpscaleRequest(path=path, upscaler=upscaler, scale=scale) for path in paths)
-        if self._running is None:
-            self._next()
+        self._wait([UpscaleRequest(path=path, upscaler=upscaler, scale=scale) for path in paths])
+
+    def remove_backgrounds(self, paths: Sequence[str]) -> None:
+        """Make backgrounds transparent, in copies next to the originals, after what is still waiting."""
+        self._wait([BackgroundRequest(path=path) for path in paths])
 
     def start_second_pass(self, images: Sequence[GalleryItem], upscaler: str, scale: float, strength: float) -> None:
         """Have images enlarged and denoised again; `second_pass` tells each, once its metadata is read."""
@@ -63,24 +66,28 @@ class GalleryUpscaling(QObject):
         """What is being done, in one line; empty if nothing is."""
         if self._running is None:
             return ""
-        texts = [translate("GalleryUpscaling", "Upscaling")]
-        if self._progress is not None and self._progress.total:
+        removing = translate("GalleryUpscaling", "Removing the background")
+        texts = [removing if self._removes else translate("GalleryUpscaling", "Upscaling")]
+        if self._progress is not None and self._progress.total and not self._removes:
             percent = 100 * self._progress.done // self._progress.total
             texts.append(translate("GalleryUpscaling", "{0} %").format(percent))
         if self._waiting:
             texts.append(translate("GalleryUpscaling", "{0} waiting").format(len(self._waiting)))
         return " \u00b7 ".join(texts)
 
+    def _wait(self, requests: Sequence[UpscaleRequest | BackgroundRequest]) -> None:
+        self._waiting.extend(requests)
+        if self._running is None:
+            self._next()
+
     def _next(self) -> None:
         self._progress, self._running = None, None
         if self._waiting:
+            request = self._waiting.popleft()
+            self._removes = isinstance(request, BackgroundRequest)
+            method, answer = ("remove_background", BackgroundRemoved) if self._removes else ("upscale", UpscaledImage)
             self._running = self._librarian.ask(
-                "upscale",
-                self._waiting.popleft(),
-                answer=UpscaledImage,
-                then=self._saved,
-                failed=self._failed,
-                on_event=self._told,
+                method, request, answer=answer, then=self._saved, failed=self._failed, on_event=self._told
             )
         self.changed.emit()
 
@@ -89,7 +96,7 @@ class GalleryUpscaling(QObject):
             self._progress = event
             self.changed.emit()
 
-    def _saved(self, image: UpscaledImage) -> None:
+    def _saved(self, image: UpscaledImage | BackgroundRemoved) -> None:
         self.saved.emit(image.path)
         self._next()
 

@@ -120,6 +120,7 @@ class GalleryPage(QWidget):
             self._with_current(lambda one: self.open_in_canvas.emit(one.path)),
         )
         self.upscale = add("upscale", self.tr("Upscale"), "Ctrl+Shift+U", self._upscale)
+        self.cut_out = add("crop", self.tr("Remove background"), "Ctrl+Shift+B", self._remove_backgrounds)
         self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
         self.copy_image = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
         self.copy_settings = add(
@@ -290,7 +291,7 @@ class GalleryPage(QWidget):
         self.compare_two.setEnabled(selected == 2)
         for action in (*self._panel_actions, self.copy_settings, self.copy_command, self.copy_prompt):
             action.setEnabled(current is not None)
-        for action in (self.trash, self.star, *self.ratings):
+        for action in (self.cut_out, self.trash, self.star, *self.ratings):
             action.setEnabled(selected > 0)
         self.copy_prompt.setEnabled(current is not None and bool(current.prompt))
 
@@ -363,6 +364,9 @@ class GalleryPage(QWidget):
         upscaling.list_upscalers()
         dialog.open()
 
+    def _remove_backgrounds(self) -> None:
+        self._with_selected(lambda items: self._gallery.upscaling.remove_backgrounds([one.path for one in items]))
+
     def _trash(self) -> None:
         self._with_selected(self._trash_items)
 
@@ -397,7 +401,7 @@ class GalleryPage(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.open, self.settings, self.as_input, self.edit, self.in_canvas])
-        menu.addActions([self.upscale, self.compare_two, self.as_style])
+        menu.addActions([self.upscale, self.cut_out, self.compare_two, self.as_style])
         menu.addSeparator()
         menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
         menu.addSeparator()

@@ -1,4 +1,4 @@
-"""The notice above the gallery while images are enlarged: how far, and Cancel."""
+"""The notice above the gallery while images are edited: how far, and Cancel."""
 
 from PySide6.QtWidgets import QPushButton
 
@@ -7,12 +7,12 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 
 
 class UpscaleNotice(NoticeBar):
-    """Hidden while nothing is enlarged."""
+    """Hidden while nothing is edited."""
 
     def __init__(self, upscaling: GalleryUpscaling) -> None:
         super().__init__("image", "text")
         self._upscaling = upscaling
         self.cancel = self.add_button(QPushButton(self.tr("Cancel")))
-        self.cancel.setToolTip(self.tr("Stop upscaling"))
+        self.cancel.setToolTip(self.tr("Stop, and drop what is waiting"))
         self.cancel.clicked.connect(upscaling.cancel)
         upscaling.changed.connect(lambda: self.show_text(upscaling.status()))

@@ -3,7 +3,7 @@
 import pytest
 from fake_service import FakeService
 
-from mezzotint.library_protocol import UpscaledImage, UpscaleRequest, UpscalerUsed
+from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, UpscaledImage, UpscaleRequest, UpscalerUsed
 from mezzotint.protocol import Progress
 from mezzotint_app.viewmodel.gallery.upscaling import GalleryUpscaling
 
@@ -52,6 +52,19 @@ def test_cancelling_drops_what_waits_in_silence(made):
     service.fail(kind="cancelled")
     assert service.cancelled == [1] and len(service.asked) == 1
     assert told["failed"] == [] and upscaling.status() == ""
+
+
+def test_backgrounds_wait_their_turn(made):
+    service, upscaling, told = made
+    upscaling.start(["/a.png"], "4x", None)
+    upscaling.remove_backgrounds(["/b.png"])
+    service.answer(enlarged("/a-2x.png"))
+    assert service.last("remove_background").params == BackgroundRequest(path="/b.png")
+    service.event(Progress(what="removing the background", done=0, total=1, unit="images"))
+    assert upscaling.status() == "Removing the background"
+    removed = BackgroundRemoved(path="/b-cutout.png", width=8, height=8, sha256="", model="", model_sha256="", front=1)
+    service.answer(removed)
+    assert told["saved"] == ["/a-2x.png", "/b-cutout.png"] and upscaling.status() == ""
 
 
 def test_upscalers_are_listed(made):

@@ -189,6 +189,13 @@ def test_two_are_compared(shown, qtbot):
     assert told.args == ["/images/1.png", "/images/4.png"]
 
 
+def test_backgrounds_of_selected_images_are_removed(shown):
+    made = shown(numbers(5))
+    select(made, 0)
+    made.page.cut_out.trigger()
+    assert made.librarian.last("remove_background").params.path == "/images/0.png"
+
+
 def test_selected_images_are_upscaled(shown, qtbot):
     made = shown(numbers(5))
     select(made, 1, 4)

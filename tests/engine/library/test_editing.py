@@ -1,4 +1,4 @@
-"""Images enlarged by the command line in a process of its own."""
+"""Images edited by the command line in a process of its own."""
 
 import pytest
 import torch
@@ -6,8 +6,8 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from mezzotint.errors import UnknownModel
-from mezzotint.library.upscaling import upscale
-from mezzotint.library_protocol import UpscaleRequest
+from mezzotint.library.editing import remove_background, upscale
+from mezzotint.library_protocol import BackgroundRequest, UpscaleRequest
 from mezzotint.protocol import Output, Progress
 from mezzotint.upscaling.compact import Compact
 
@@ -19,16 +19,19 @@ def test_everything_asked_arrives(monkeypatch, tmp_path):
         commands.append(command.words)
         raise UnknownModel("that is enough")
 
-    monkeypatch.setattr("mezzotint.library.upscaling.run_child", run)
+    monkeypatch.setattr("mezzotint.library.editing.run_child", run)
     request = UpscaleRequest(path="-r.png", upscaler="4x", scale=1.5, output=Output(path="large/"))
     for asked in (request, UpscaleRequest(path="r.png")):
         with pytest.raises(UnknownModel):
             upscale(asked, print, lambda: False)
+    with pytest.raises(UnknownModel):
+        remove_background(BackgroundRequest(path="r.png", model="isnet"), print, lambda: False)
     assert commands[0][2:] == (
         *("upscale", "--jsonl", "-q", "--upscaler", "4x", "--device", "auto", "--scale", "1.5", "-o", "large/"),
         *("--", "-r.png"),
     )
     assert commands[1][-5:] == ("starter-2x", "--device", "auto", "--", "r.png")
+    assert commands[2][2:] == ("remove-background", "--jsonl", "-q", "--model", "isnet", "--", "r.png")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
-"""Enlarged image files: what is read of the image, and what its larger copy says about itself."""
+"""Edited copies of image files: what is read of the image, and what its copy says about itself."""
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_brok
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_bytes
 from mezzotint.images.xmp import enhanced_packet
-from mezzotint.library_protocol import UpscalerUsed
 
 _MAX_TEXT = 4 << 20  # characters of all text chunks that are kept
 _MAX_BINARY = 4 << 20  # bytes of EXIF or a colour profile
@@ -26,7 +26,7 @@ _XMP_KEYWORD = "XML:com.adobe.xmp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An image to be enlarged, and what its file says."""
+    """An image to be edited, and what its file says."""
 
     path: Path
     image: Image.Image  # upright RGB
@@ -54,8 +54,13 @@ def read_source(path: Path) -> Source:
         )
 
 
-def write_enlarged(image: Image.Image, path: Path, source: Source, used: UpscalerUsed, *, overwrite: bool) -> Path:
-    """Write the larger copy; the name gets a suffix -1, -2, ... if it is taken. Raises StorageError."""
+def write_edited(
+    image: Image.Image, path: Path, source: Source, noted: Callable[[ImageRecord], ImageRecord], *, overwrite: bool
+) -> Path:
+    """Write the edited copy, `noted` in our record; the name gets a suffix -1, -2, ... if it is taken.
+
+    Raises StorageError.
+    """
 
     def encoded(name: str) -> bytes:
         if source.record is None:
@@ -63,8 +68,7 @@ def write_enlarged(image: Image.Image, path: Path, source: Source, used: Upscale
         shown = replace(
             source.record.image, path=name, width=image.width, height=image.height, sha256=pixels_sha256(image)
         )
-        upscaled = (*source.record.upscaled, used)
-        return encode_image(image, path.suffix, replace(source.record, image=shown, upscaled=upscaled))
+        return encode_image(image, path.suffix, noted(replace(source.record, image=shown)))
 
     return write_bytes(path, encoded, overwrite=overwrite)
 

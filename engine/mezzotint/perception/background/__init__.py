@@ -1,0 +1,1 @@
+"""Removing backgrounds: networks that say of each pixel whether it is in front."""
