@@ -372,5 +372,7 @@ class ImageMetadata:
     strength: float | None
     model: str | None
     model_hash: str | None
+    variation_seed: int | None = None  # what a strength above 0 blends into the start noise
+    variation_strength: float | None = None
     request: GenerateRequest | None  # only from our images: generates the image again
     other: dict[str, str]

@@ -127,6 +127,31 @@ class Sampling:
         default="0",
         label=translate("Options", "Clip skip"),
     )
+    # Start noise between those of two seeds, by spherical interpolation
+    variation_seed: int | None = option(
+        None,
+        "variation-seed",
+        Integer(0, 2**63 - 1, 8),
+        group="image",
+        scope="stage",
+        help=translate("Options", "seed of the noise that is blended in with --variation-strength"),
+        default="0",
+        label=translate("Options", "Variation seed"),
+    )
+    variation_strength: float | None = option(
+        None,
+        "variation-strength",
+        Number(0, 1, 0.15),
+        group="image",
+        scope="stage",
+        help=translate(
+            "Options",
+            "how far the start noise moves from that of the seed to that of the variation seed: about 0.1 to 0.3 for "
+            "variations of one image",
+        ),
+        default="0",
+        label=translate("Options", "Variation strength"),
+    )
     prediction_type: PredictionType | None = option(
         None,
         "prediction-type",

@@ -1,5 +1,6 @@
 """A request of `txt2img` or `img2img`, translated to our options."""
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from mezzotint.request_protocol import MAX_SEED, REFINER_AT
 from mezzotint.values.basic import shown
 
 MOST_IMAGES = 100  # in one answer
+_SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _BINARY = ("init_images", "mask", "alwayson_scripts")
 
 
@@ -102,7 +104,7 @@ def _common(fields: Fields, offers: Offers) -> dict[str, object]:
         "negative": fields.text("negative_prompt", option="negative"),
         "steps": fields.option("steps", "steps"),
         "guidance": fields.option("cfg_scale", "guidance"),
-        "seed": _seed(fields),
+        **_seeds(fields),
         "count": _count(fields),
         "model": _model(settings, "sd_model_checkpoint", offers) or offers.checkpoint,
         "clip_skip": clip_skip(settings) or offers.clip_skip or None,
@@ -141,9 +143,14 @@ def _refiner(fields: Fields, offers: Offers) -> dict[str, object]:
     return {"refiner": model_named(refiner, offers.models(), "refiner_checkpoint"), "refiner_at": at}
 
 
-def _seed(fields: Fields) -> int | None:
-    seed = fields.whole("seed", -1, -1, MAX_SEED)
-    return None if seed == -1 else seed
+def _seeds(fields: Fields) -> dict[str, object]:
+    """Seed and variation seed; with a variation, both are known from here, since all images share the first."""
+    seed, other = (fields.whole(name, -1, -1, MAX_SEED) for name in ("seed", "subseed"))
+    strength = fields.number("subseed_strength", 0, 0, 1)
+    if not strength:
+        return {"seed": None if seed == -1 else seed}
+    seed, other = (random.randrange(_SEEDS_DRAWN_BELOW) if one == -1 else one for one in (seed, other))
+    return {"seed": seed, "variation_seed": other, "variation_strength": strength}
 
 
 def _count(fields: Fields) -> int:

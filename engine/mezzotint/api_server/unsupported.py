@@ -34,7 +34,6 @@ def _is_same(value: object) -> bool:
 # What each must be, and its meaning for the error. Clients send most of them with every request.
 _OFF: dict[str, _MustBe] = {
     "styles": (_is_empty, "styles"),
-    "subseed_strength": (_is_zero, "variation seeds"),
     "seed_resize_from_h": (_is_not_positive, "resizing of seeds"),
     "seed_resize_from_w": (_is_not_positive, "resizing of seeds"),
     "restore_faces": (_is_empty, "restoring faces"),
@@ -58,7 +57,7 @@ _OFF_IMAGE: dict[str, _MustBe] = {
     "latent_mask": (_is_empty, "a mask in latent space"),
 }
 _NO_MEANING = (
-    *("subseed", "eta", "s_tmax", "s_min_uncond", "do_not_save_samples", "do_not_save_grid", "script_args"),
+    *("eta", "s_tmax", "s_min_uncond", "do_not_save_samples", "do_not_save_grid", "script_args"),
     *("override_settings_restore_afterwards", "image_cfg_scale", "force_task_id", "comments", "firstphase_width"),
     *("firstphase_height", "mask_blur_x", "mask_blur_y", "mask_round", *_OFF_HIRES),
 )

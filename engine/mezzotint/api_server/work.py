@@ -49,7 +49,8 @@ def generate(
         made = _Made(on_event)
         target = folder.output if asked.save else files
         try:
-            made.notices = engine.generate(_request(asked, files, target), made.on_event, cancelled).notices
+            for request in _varied(_request(asked, files, target)):
+                made.notices = engine.generate(request, made.on_event, cancelled).notices
         except Cancelled:
             made.interrupted = True
         except MezzotintError as error:
@@ -97,6 +98,18 @@ def _request(asked: Generation, files: Path, target: Path) -> GenerateRequest:
     request = request_of(options)
     output = replace(request.output, preview_decoder="linear")
     return replace(_with_second_pass(request, asked.second_pass_steps), previews=asked.previews, output=output)
+
+
+def _varied(request: GenerateRequest) -> Iterator[GenerateRequest]:
+    """The request, or one for each image: with a variation, A1111 keeps the seed and counts up the variation seed."""
+    first, *others = request.cascade.stages
+    if not first.sampling.variation_strength:
+        yield request
+        return
+    for index in range(request.count):
+        sampling = replace(first.sampling, variation_seed=(first.sampling.variation_seed or 0) + index)
+        cascade = replace(request.cascade, stages=(replace(first, sampling=sampling), *others))
+        yield replace(request, cascade=cascade, count=1)
 
 
 def _with_second_pass(request: GenerateRequest, steps: int) -> GenerateRequest:
@@ -157,7 +170,7 @@ def _info(asked: Generation, found: list[ImageMetadata], infotexts: list[str]) -
         "all_negative_prompts": [negative] * count,
         "seed": seeds[0] if seeds else -1,
         "all_seeds": seeds,
-        **_variation_fields(count),
+        **_variation_fields(found),
         **_sampling_fields(first),
         "batch_size": count,
         "denoising_strength": options.strength if asked.init is not None else options.hires_strength,
@@ -183,12 +196,13 @@ def _sampling_fields(first: ImageMetadata | None) -> dict[str, object]:
     }
 
 
-def _variation_fields(count: int) -> Mapping[str, object]:
-    """Fields that clients read, of what is not supported."""
+def _variation_fields(found: Sequence[ImageMetadata]) -> Mapping[str, object]:
+    """The variation, and fields that clients read of what is not supported."""
+    seeds = [-1 if one.variation_seed is None else one.variation_seed for one in found]
     return {
-        "subseed": -1,
-        "all_subseeds": [-1] * count,
-        "subseed_strength": 0,
+        "subseed": seeds[0] if seeds else -1,
+        "all_subseeds": seeds,
+        "subseed_strength": found[0].variation_strength or 0 if found else 0,
         "seed_resize_from_w": -1,
         "seed_resize_from_h": -1,
         "restore_faces": False,

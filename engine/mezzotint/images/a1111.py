@@ -6,10 +6,14 @@ from mezzotint.images.dialect import from_a1111
 from mezzotint.images.infotext import Infotext
 from mezzotint.images.record import ImageRecord
 from mezzotint.images.untrusted import cleaned, others, real, text, whole
-from mezzotint.protocol import ControlUsed, ImageMetadata, LoraUsed, ModelUsed
+from mezzotint.protocol import ControlUsed, ImageMetadata, LoraUsed, ModelUsed, ResolvedStage
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
-_READ = {"Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"}
+_VARIATION = ("Variation seed", "Variation seed strength")
+_READ = {
+    *("Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"),
+    *_VARIATION,
+}
 _VERSION = "mezzotint "
 
 
@@ -40,6 +44,8 @@ def metadata_of(info: Infotext) -> ImageMetadata:
         schedule=schedule,
         guidance_scale=real(settings.get("CFG scale")),
         strength=real(settings.get("Denoising strength")),
+        variation_seed=whole(settings.get(_VARIATION[0])),
+        variation_strength=real(settings.get(_VARIATION[1])),
         model=text(settings.get("Model")),
         model_hash=text(settings.get("Model hash")),
         request=None,
@@ -59,7 +65,14 @@ def _first_stage(record: ImageRecord) -> dict[str, str]:
         "Seed": str(record.image.seed),
         "Size": f"{stage.width}x{stage.height}",
         **_model(stage.model),
+        **_variation(stage),
     }
+
+
+def _variation(stage: ResolvedStage) -> dict[str, str]:
+    if not stage.variation_strength:
+        return {}
+    return dict(zip(_VARIATION, (str(stage.variation_seed or 0), _number(stage.variation_strength)), strict=True))
 
 
 def _cascade(record: ImageRecord) -> dict[str, str]:

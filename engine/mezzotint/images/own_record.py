@@ -31,6 +31,8 @@ def metadata_of_record(written: str) -> ImageMetadata:
         schedule=sampling.schedule,
         guidance_scale=sampling.guidance_scale,
         strength=request.strength,
+        variation_seed=sampling.variation_seed if sampling.variation_strength else None,
+        variation_strength=sampling.variation_strength or None,
         model=cleaned(stage.model.id) if stage is not None and stage.model is not None else None,
         model_hash=_model_hash(record),
         request=request,

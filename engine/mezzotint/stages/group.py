@@ -10,7 +10,7 @@ from mezzotint.errors import Cancelled, DeviceLost, MezzotintError
 from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.protocol import Attention, GenerateResult, IsCancelled, ManyOutcome, MemoryReport, Notice, Timings
 from mezzotint.stages.error_translation import translate_errors
-from mezzotint.stages.image_spec import ImageSpec
+from mezzotint.stages.image_spec import ImageSpec, Variation
 from mezzotint.stages.images.references import read_references
 from mezzotint.stages.images.saving import Saver
 from mezzotint.stages.job import EngineResources, Job
@@ -226,7 +226,8 @@ def _positions(stage: StageSetup) -> int:
 
 def _spec(member: Member, index: int) -> ImageSpec:
     seed = _required(member.saver).first_seed + index
-    return ImageSpec(seed=seed, conditionings=member.conditionings, inputs=member.inputs)
+    variation = Variation.of(member.setup.stages[0].sampling)
+    return ImageSpec(seed=seed, variation=variation, conditionings=member.conditionings, inputs=member.inputs)
 
 
 def _result(work: LoadedJob, report: MemoryReport, timings: Timings, member: Member) -> GenerateResult:

@@ -36,7 +36,7 @@ from mezzotint.protocol import (
 from mezzotint.quantization.products.selection import ProductBackends
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.controls import controls_used
-from mezzotint.stages.image_spec import ImageSpec
+from mezzotint.stages.image_spec import ImageSpec, Variation
 from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.images.references import read_references
@@ -108,7 +108,8 @@ class Job:
                 work.pipeline.conditioning(index, stage, self._embeddings, inputs, references)
                 for index, stage in enumerate(setup.stages)
             ]
-            spec = ImageSpec(seed=saver.first_seed, conditionings=conditionings, inputs=inputs)
+            varied = Variation.of(setup.stages[0].sampling)
+            spec = ImageSpec(seed=saver.first_seed, variation=varied, conditionings=conditionings, inputs=inputs)
             images = tuple(self._make_image(work, saver, record, spec, index) for index in range(request.count))
         return result_of(
             work,

@@ -197,7 +197,8 @@ class Pipeline:
             made = with_image_prompts(made, model, stage.controls, inputs.controls, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
-            return replace(with_references(made, latents), sampling=stage.sampling)
+            shared = replace(stage.sampling, variation_seed=None)  # may differ between images made together
+            return replace(with_references(made, latents), sampling=shared)
 
     def make(self, index: int, images: Sequence[ImageSpec]) -> list[torch.Tensor]:
         """Latents `(1, c, h, w)` of images that are denoised together; each is determined by its own spec.
@@ -211,7 +212,8 @@ class Pipeline:
         with self._clock.stage(0):
             shown = self._controls(0, images, generators)
             pairs = zip(images, generators, strict=True)
-            starts = [self._starts.first(self._schedules[0], image.inputs, generator) for image, generator in pairs]
+            begin = partial(self._starts.first, self._schedules[0])
+            starts = [begin(image.inputs, generator, image.variation) for image, generator in pairs]
             done = self._denoise(index, 0, images, starts, generators, shown)
         shows = self._request.previews and len(self._setup.stages) > 1
         self._first_stage = done.clean.cpu() if shows else None

@@ -15,6 +15,7 @@ from mezzotint.families.family import Scheduler
 from mezzotint.families.noise_levels import log_snr_at, noise_levels, state_convention, timestep_at
 from mezzotint.families.samplers import build_scheduler, set_steps
 from mezzotint.protocol import ControlUsed, ModelUsed, ResolvedStage, Sampling
+from mezzotint.stages.image_spec import Variation
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
 _SAME = 1e-4  # relative; levels this close count as equal
@@ -123,21 +124,33 @@ def sigma_of(log_snr: float) -> float:
     return math.exp(-log_snr / 2) if log_snr < math.inf else 0.0
 
 
-def draw_noise(shape: tuple[int, ...], generator: torch.Generator, device: torch.device) -> torch.Tensor:
+def draw_noise(
+    shape: tuple[int, ...],
+    generator: torch.Generator,
+    device: torch.device,
+    variation: Variation | None = None,
+) -> torch.Tensor:
     """Gaussian noise, drawn on the CPU so that a seed gives the same image on every device."""
-    return torch.randn(shape, generator=generator, dtype=torch.float32).to(device)
+    noise = torch.randn(shape, generator=generator, dtype=torch.float32)
+    return (noise if variation is None else variation.of_noise(noise)).to(device)
 
 
 def initial_noise(
-    schedule: StageSchedule, shape: tuple[int, ...], generator: torch.Generator, device: torch.device
+    schedule: StageSchedule,
+    shape: tuple[int, ...],
+    generator: torch.Generator,
+    device: torch.device,
+    variation: Variation | None = None,
 ) -> torch.Tensor:
     """Pure noise `(1, c, h, w)` at the sampler's highest level."""
-    return draw_noise(shape, generator, device) * getattr(schedule.scheduler, "init_noise_sigma", 1.0)
+    return draw_noise(shape, generator, device, variation) * getattr(schedule.scheduler, "init_noise_sigma", 1.0)
 
 
-def add_noise(schedule: StageSchedule, clean: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def add_noise(
+    schedule: StageSchedule, clean: torch.Tensor, generator: torch.Generator, variation: Variation | None = None
+) -> torch.Tensor:
     """Add noise to clean latents `(1, c, h, w)` at the level of the schedule's first step."""
-    return noised(schedule, clean, draw_noise(tuple(clean.shape), generator, clean.device), 0)
+    return noised(schedule, clean, draw_noise(tuple(clean.shape), generator, clean.device, variation), 0)
 
 
 def noised(schedule: StageSchedule, clean: torch.Tensor, noise: torch.Tensor, index: int) -> torch.Tensor:

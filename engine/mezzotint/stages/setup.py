@@ -301,6 +301,7 @@ def _resolved_sampling(
         "guidance_scale": detected.defaults.guidance_scale,
         "guidance_rescale": RESCALE_FOR_ZERO_SNR if scheduler.zero_terminal_snr else 0.0,
         "clip_skip": 0,
+        "variation_seed": 0 if sampling.variation_strength else None,
         "condition_noise": CONDITION_NOISE if detected.conditional_refiner else None,
     }
     used = {

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import replace
 
-from mezzotint.protocol import Cascade, GenerateRequest, Output
+from mezzotint.protocol import Cascade, GenerateRequest, Output, Sampling
 
 MAX_BATCH_SIZE = 8  # maximum batch size: more gains nothing on CPUs and hardly anything on GPUs
 
@@ -11,8 +11,8 @@ MAX_BATCH_SIZE = 8  # maximum batch size: more gains nothing on CPUs and hardly 
 def batch_key(request: GenerateRequest) -> Hashable | None:
     """Key that is equal for requests that may be denoised together; None: always generated alone.
 
-    Prompts, seeds, image files of any role, and output paths may differ. Tensor shapes are known only later: requests
-    with equal keys whose shapes then differ are generated one by one.
+    Prompts, seeds, variation seeds, image files of any role, and output paths may differ. Tensor shapes are known only
+    later: requests with equal keys whose shapes then differ are generated one by one.
     """
     if _is_alone(request):
         return None
@@ -44,5 +44,10 @@ def _is_alone(request: GenerateRequest) -> bool:
 
 
 def _without_words(request: GenerateRequest) -> Cascade:
-    stages = tuple(replace(stage, prompt=None, negative_prompt=None) for stage in request.cascade.stages)
-    return replace(request.cascade, stages=stages)
+    stages = request.cascade.stages
+    plain = (replace(one, prompt=None, negative_prompt=None, sampling=_without_seed(one.sampling)) for one in stages)
+    return replace(request.cascade, stages=tuple(plain))
+
+
+def _without_seed(sampling: Sampling) -> Sampling:
+    return replace(sampling, variation_seed=None)

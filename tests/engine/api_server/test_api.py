@@ -55,6 +55,14 @@ def test_an_answer_has_images_parameters_and_info(api, served):
     assert post(api, "png-info", image=answer["images"][0])["info"] == info["infotexts"][0]
 
 
+def test_with_a_variation_the_seed_stays_and_the_variation_seed_counts_up(api, served):
+    answer = post(api, "txt2img", prompt="a house", seed=5, subseed=20, subseed_strength=0.3, n_iter=3)
+    requests = served.engine.requests
+    how = [request.cascade.stages[0].sampling for request in requests]
+    assert len(answer["images"]) == 3 and [(one.seed, one.count) for one in requests] == [(5, 1)] * 3
+    assert [(one.variation_seed, one.variation_strength) for one in how] == [(20, 0.3), (21, 0.3), (22, 0.3)]
+
+
 def test_images_are_kept_only_if_that_is_asked(api, served):
     post(api, "txt2img", prompt="a house")
     assert [path.name for path in served.folder.output.iterdir() if path.suffix] == []

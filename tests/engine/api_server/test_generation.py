@@ -94,7 +94,7 @@ def test_unknown_fields_are_ignored_and_named():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("tiling", True), ("restore_faces", True), ("styles", ["anime"]), ("subseed_strength", 0.5),
+        ("tiling", True), ("restore_faces", True), ("styles", ["anime"]), ("subseed_strength", 1.5),
         ("seed_resize_from_w", 512), ("script_name", "x/y/z plot"), ("s_churn", 1), ("s_noise", 1.1),
         ("infotext", "a house"), ("alwayson_scripts", {"ControlNet": {"args": [{"enabled": True}]}}),
         ("alwayson_scripts", {"ADetailer": {"args": [{"ad_model": "face"}]}}),

@@ -142,3 +142,14 @@ def test_inpainting_is_told_in_a1111s_words(make_record: MakeRecord, inpaint: In
     plain, settings = infotext_of(make_record()).settings, infotext_of(make_record(inpaint=inpaint)).settings
     assert settings.items() - plain.items() == told.items() and plain.items() <= settings.items()
     assert metadata_of(infotext_of(make_record(inpaint=inpaint))).other.items() >= told.items()
+
+
+def test_a_variation_is_written_and_read(make_record: MakeRecord) -> None:
+    record = make_record()
+    stage = replace(record.stages[0], variation_seed=9, variation_strength=0.25)
+    info = parse_infotext(write_infotext(infotext_of(replace(record, stages=(stage,)))))
+    assert info is not None
+    assert (info.settings["Variation seed"], info.settings["Variation seed strength"]) == ("9", "0.25")
+    found = metadata_of(info)
+    assert (found.variation_seed, found.variation_strength) == (9, 0.25)
+    assert not {"Variation seed", "Variation seed strength"} & set(found.other)

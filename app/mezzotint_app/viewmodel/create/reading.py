@@ -13,6 +13,7 @@ from mezzotint.sampling_protocol import shared_with_refiner
 from mezzotint_app.viewmodel.create.controls import controls_of
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
+from mezzotint_app.viewmodel.option_texts import label
 
 translate = QCoreApplication.translate
 
@@ -191,6 +192,9 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
         left_out,
     )
     found: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
+    for name in ("variation-seed", "variation-strength"):
+        key, one = name.replace("-", "_"), OPTIONS[name]
+        found[key] = _accepted(label(one), getattr(metadata, key), one.fits, left_out)
     if sampler is not None:
         onto = replace(onto, schedule=None)  # the previous schedule may not suit this sampler
     size = metadata.width, metadata.height

@@ -73,10 +73,11 @@ class CreateSettings(Sampling):
 
 _SAMPLING = declared(Sampling)
 _WITHOUT_CONTROL = tuple(name for name, one in _SAMPLING.items() if not one.label and one.scope != "refining")
-KEPT_FROM_IMAGES = (*_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict")
+_VARIATION = ("variation_seed", "variation_strength")
+KEPT_FROM_IMAGES = (*_VARIATION, *_WITHOUT_CONTROL, "weights", "vae", "text_encoders", "dtype", "vae_tile", "strict")
 _UNSET = CreateSettings()
 _NUMBERS = (
-    *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number)),
+    *(name for name, one in _SAMPLING.items() if isinstance(one.takes, Integer | Number) and name not in _VARIATION),
     *("width", "height", "count", "refiner_at", "second_scale", "second_strength", "refine_steps", "vae_tile"),
 )
 _FARTHEST = 1_000_000

@@ -81,6 +81,8 @@ def metadata_setting_texts(metadata: ImageMetadata) -> list[SettingText]:
         ("schedule", metadata.schedule and shown_name(metadata.schedule)),
         ("guidance_scale", metadata.guidance_scale),
         ("strength", metadata.strength),
+        ("variation_seed", metadata.variation_seed),
+        ("variation_strength", metadata.variation_strength),
     )
     return [_row(key, value) for key, value in said if value is not None]
 

@@ -32,6 +32,8 @@ def _values(metadata: ImageMetadata) -> list[tuple[str, str]]:
         ("Model hash", metadata.model_hash),
         ("Model", metadata.model),
         ("Denoising strength", metadata.strength),
+        ("Variation seed", metadata.variation_seed),
+        ("Variation seed strength", metadata.variation_strength),
     ]
     return [(name, _one_line(value)) for name, value in said if value is not None]
 
@@ -53,12 +55,20 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
         (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
         (translate("SettingsText", "CFG scale"), metadata.guidance_scale),
         (translate("SettingsText", "Strength"), metadata.strength),
+        (translate("SettingsText", "Variation"), _variation(metadata)),
         (translate("SettingsText", "Styles"), _styles(metadata)),
         *(later_stages(metadata.request) if metadata.request is not None else []),
         (translate("SettingsText", "Made with"), program_name(metadata.program)),
     ]
     shown = [(name, value) for name, value in said if value is not None]
     return [(name, number_text(value) if isinstance(value, float) else str(value)) for name, value in shown]
+
+
+def _variation(metadata: ImageMetadata) -> str | None:
+    if not metadata.variation_strength:
+        return None
+    words = translate("SettingsText", "{strength} towards seed {seed}")
+    return words.format(strength=number_text(metadata.variation_strength), seed=metadata.variation_seed or 0)
 
 
 def _styles(metadata: ImageMetadata) -> str | None:
@@ -82,7 +92,12 @@ def request_of(metadata: ImageMetadata) -> GenerateRequest:
     """Return the image's request; for other programs, one with prompt, size, seed, steps and guidance scale."""
     if metadata.request is not None:
         return metadata.request
-    sampling = Sampling(steps=metadata.steps, guidance_scale=metadata.guidance_scale)
+    sampling = Sampling(
+        steps=metadata.steps,
+        guidance_scale=metadata.guidance_scale,
+        variation_seed=metadata.variation_seed,
+        variation_strength=metadata.variation_strength,
+    )
     stage = Stage(width=metadata.width, height=metadata.height, sampling=sampling)
     return GenerateRequest(
         prompt=metadata.prompt or "",

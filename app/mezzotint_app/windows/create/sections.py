@@ -193,6 +193,8 @@ class CreateSections(QWidget):
     def _show_kept(self) -> None:
         settings = self._model.chosen.settings()
         names = {
+            "variation_seed": self.tr("variation seed {value}"),
+            "variation_strength": self.tr("variation strength {value}"),
             "prediction_type": self.tr("prediction type {value}"),
             "zero_terminal_snr": self.tr("zero terminal SNR {value}"),
             "weights": self.tr("{value} weights"),

@@ -46,6 +46,10 @@ def _stage(metadata: ImageMetadata, is_model: Callable[[str], bool], lost: list[
             schedule=_known("schedule", metadata.schedule, SCHEDULES.__contains__, lost),
             steps=_known("steps", metadata.steps, OPTIONS["steps"].fits, lost),
             guidance_scale=_known("guidance", metadata.guidance_scale, OPTIONS["guidance"].fits, lost),
+            variation_seed=_known("variation seed", metadata.variation_seed, OPTIONS["variation-seed"].fits, lost),
+            variation_strength=_known(
+                "variation strength", metadata.variation_strength, OPTIONS["variation-strength"].fits, lost
+            ),
         ),
     )
 

@@ -76,6 +76,9 @@ def _check_pairs(options: Options, base: GenerateRequest) -> None:
         raise UsageError("--refiner-at requires --refiner")
     if options.refine_steps is not None and options.refine_with is None:
         raise UsageError("--refine-steps requires --refine-with")
+    blended = (options.variation_strength, *(stage.sampling.variation_strength for stage in base.cascade.stages[:1]))
+    if options.variation_seed is not None and set(blended) == {None}:
+        raise UsageError("--variation-seed requires --variation-strength")
     for one in declared(Transition).values():
         if options.hires is None and getattr(options, one.field) is not None:
             raise UsageError(f"{one.flag} requires --hires")

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
+from mezzotint.stages.image_spec import Variation
 from mezzotint.stages.images.inpaint_canvas import CanvasCrop
 from mezzotint.stages.schedule import StageSchedule, draw_noise, noised
 
@@ -28,11 +29,16 @@ class LatentMask:
 
     @classmethod
     def of(
-        cls, crop: CanvasCrop, encode: Callable[[Image.Image], torch.Tensor], generator: torch.Generator, factor: int
+        cls,
+        crop: CanvasCrop,
+        encode: Callable[[Image.Image], torch.Tensor],
+        generator: torch.Generator,
+        factor: int,
+        variation: Variation | None = None,
     ) -> "LatentMask":
         """Encode the crop's image and draw the noise; `factor`: pixels per latent side."""
         clean = encode(crop.image).contiguous()  # as in diffusers: rounding in convolutions depends on the layout
-        noise = draw_noise(tuple(clean.shape), generator, clean.device)
+        noise = draw_noise(tuple(clean.shape), generator, clean.device, variation)
         return cls(clean=clean, noise=noise, share=shares(crop, factor).to(clean.device))
 
     @classmethod

@@ -8,6 +8,7 @@ from PIL import Image
 
 from mezzotint.families.family import LoadedModel
 from mezzotint.images.canvas import fit
+from mezzotint.stages.image_spec import Variation
 from mezzotint.stages.images.enlarged import Enlarging
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.input_images import InputImages
@@ -31,9 +32,11 @@ class StartLatents:
     ) -> None:
         self._setup, self._models, self._to_latents, self._enlarging = setup, models, to_latents, enlarging
 
-    def first(self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator) -> StageStart:
-        """What the first stage starts from, for one image."""
-        latent_mask, latents = self._begin(schedule, inputs, generator)
+    def first(
+        self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator, variation: Variation | None
+    ) -> StageStart:
+        """What the first stage starts from, for one image; only its noise is varied."""
+        latent_mask, latents = self._begin(schedule, inputs, generator, variation)
         return StageStart(
             latents=latents,
             latent_mask=latent_mask,
@@ -84,7 +87,7 @@ class StartLatents:
         return self._low_resolution(0, schedule, clean, generator)
 
     def _begin(
-        self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator
+        self, schedule: StageSchedule, inputs: InputImages, generator: torch.Generator, variation: Variation | None
     ) -> tuple[LatentMask | None, torch.Tensor]:
         """The latent mask and the first stage's initial latents `(1, c, h, w)`.
 
@@ -92,13 +95,20 @@ class StartLatents:
         """
         sources = self._setup.stages[0].sources
         if (sources.takes_mask or sources.detected.conditional_refiner) and self._setup.strength == 1:
-            return None, self._latents(schedule, None, generator)
+            return None, self._latents(schedule, None, generator, variation)
         if inputs.canvas is None:
-            return None, self._latents(schedule, inputs.init, generator)
-        mask, inpaint = self._latent_mask(0, inputs.canvas, None, generator), self._setup.images.inpaint
+            return None, self._latents(schedule, inputs.init, generator, variation)
+        mask = self._latent_mask(0, inputs.canvas, None, generator, variation)
+        inpaint = self._setup.images.inpaint
         return mask, mask.first(schedule, generator, from_noise=inpaint is not None and inpaint.fill == "noise")
 
-    def _latents(self, schedule: StageSchedule, init: Image.Image | None, generator: torch.Generator) -> torch.Tensor:
+    def _latents(
+        self,
+        schedule: StageSchedule,
+        init: Image.Image | None,
+        generator: torch.Generator,
+        variation: Variation | None,
+    ) -> torch.Tensor:
         """The first stage's initial latents `(1, c, h, w)`, from an image or pure noise."""
         stage, model = self._setup.stages[0], self._models[0]
         if init is not None:
@@ -110,13 +120,18 @@ class StartLatents:
             clean = self._to_latents(model, fitted, generator)
             if stage.sources.takes_mask:
                 clean = clean.contiguous()  # as in diffusers: rounding in convolutions depends on the layout
-            return add_noise(schedule, clean, generator)
+            return add_noise(schedule, clean, generator, variation)
         factor = stage.sources.vae_factor
         shape = (1, stage.sources.latent_channels, stage.height // factor, stage.width // factor)
-        return initial_noise(schedule, shape, generator, model.device)
+        return initial_noise(schedule, shape, generator, model.device, variation)
 
     def _latent_mask(
-        self, index: int, canvas: InpaintCanvas, before: LatentMask | None, generator: torch.Generator
+        self,
+        index: int,
+        canvas: InpaintCanvas,
+        before: LatentMask | None,
+        generator: torch.Generator,
+        variation: Variation | None = None,
     ) -> LatentMask:
         """The latent mask of a stage: the previous stage's, or encoded again if the latents differ."""
         stage, model = self._setup.stages[index], self._models[index]
@@ -129,7 +144,7 @@ class StartLatents:
         def encode(image: Image.Image) -> torch.Tensor:
             return self._to_latents(model, image, generator)
 
-        mask = LatentMask.of(crop, encode, generator, stage.sources.vae_factor)
+        mask = LatentMask.of(crop, encode, generator, stage.sources.vae_factor, variation)
         return replace(mask, gradual=False) if index else mask  # edges were blended in the first stage
 
     def _masked_image(self, index: int, canvas: InpaintCanvas | None, generator: torch.Generator) -> MaskedImage | None:

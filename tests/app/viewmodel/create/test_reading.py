@@ -151,6 +151,8 @@ ANY = st.none() | st.integers() | st.floats() | st.text(max_size=9)
         schedule=st.none() | st.text(max_size=9),
         guidance_scale=st.none() | st.floats(),
         strength=st.none() | st.floats(),
+        variation_seed=st.none() | st.integers(),
+        variation_strength=st.none() | st.floats(),
         model=st.none() | st.text(max_size=9),
         model_hash=st.none(),
         request=st.none(),
@@ -162,6 +164,7 @@ def test_whatever_a_stranger_wrote_gives_settings_that_can_be_kept(metadata):
     settings_ = reading.settings
     assert settings_.steps is None or 1 <= settings_.steps <= 1000
     assert settings_.guidance_scale is None or 0 <= settings_.guidance_scale <= 100
+    assert (settings_.variation_seed or 0) >= 0 and 0 <= (settings_.variation_strength or 0) <= 1
     assert (settings_.width is None) == (settings_.height is None)
     assert reading.seed is None or reading.seed >= 0
     request_of(Form(model="m", prompt=reading.prompt or "", settings=settings_, seed=reading.seed))

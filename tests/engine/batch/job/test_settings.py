@@ -102,6 +102,7 @@ def test_both_end_the_base_then_refine_the_second_pass():
         (Options(prompt="a", strength=0.5), "--init"),
         (Options(prompt="a", refiner_at=0.5), "--refiner"),
         (Options(prompt="a", refine_steps=5), "--refine-with"),
+        (Options(prompt="a", variation_seed=5), "--variation-strength"),
         (Options(prompt="a", hires_strength=0.5), "--hires-strength"),
         (Options(prompt="a", hires_space="pixel"), "--hires-space"),
         (Options(prompt="a", hires_upscaler="nearest"), "--hires-upscaler"),
