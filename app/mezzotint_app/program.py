@@ -25,6 +25,7 @@ from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.turn import GpuTurn
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.canvas.keeping import CanvasKeeping
+from mezzotint_app.viewmodel.create.again import ImagesAgain
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.own_images import forget, masks_folder, pasted_folder
@@ -185,6 +186,7 @@ class Program(QObject):
         self.canvas_keeping = CanvasKeeping(self.canvas, paths.state_folder() / "canvas.ora", self.pool, self)
         self.create.preview.count_as(self.queue.running)
         self.picture_maker = PictureMaker(self.access, self.runner, self.cards, self.create, self.settings, self)
+        self.again = ImagesAgain(self.create, self.librarian, self)
         self.gallery = Gallery(
             self.librarian,
             self.files,

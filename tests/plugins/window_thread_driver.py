@@ -137,7 +137,7 @@ def looks_at_the_gallery(driven):
     ):
         QTest.keyClick(page.grid, key, more)
         driven.rest(150)
-    page.copy_command.trigger()
+    page.actions_of_images["copy_command"].trigger()
     QTest.keyClicks(page.bar.search, "house")
     driven.rest(600)
     page.bar.slider.setValue(page.bar.slider.value() + 64)

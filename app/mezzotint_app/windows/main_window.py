@@ -34,6 +34,7 @@ from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
 from mezzotint_app.windows.first_size import first_size
 from mezzotint_app.windows.gallery.page import GalleryPage
+from mezzotint_app.windows.image_actions import ImageActions
 from mezzotint_app.windows.layout_persistence import LayoutPersistence
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
 from mezzotint_app.windows.models.page import ModelsPage
@@ -66,6 +67,7 @@ class MainWindow(QMainWindow):
         self._make_pages()
         self._build()
         self.dialogs = Dialogs(program, self)
+        self.image_actions = ImageActions(program, self)
         self.status = Status(program, self.line, self)
         self._connect_pages()
         self._connect_window()
@@ -184,6 +186,7 @@ class MainWindow(QMainWindow):
         self.create_page.grid_wanted.connect(dialogs.grid)
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
         self.create_page.show_settings_of.connect(dialogs.settings_of_image)
+        self.create_page.result.menu_opening.connect(self.image_actions.add_to)
         self.queue_page.edit_again.connect(self._edit_again)
         self.queue_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.queue_page.open_full_screen.connect(dialogs.view)
@@ -195,6 +198,11 @@ class MainWindow(QMainWindow):
         self.gallery_page.open_in_canvas.connect(self._open_in_canvas)
         self.gallery_page.open_full_screen.connect(dialogs.view)
         self.gallery_page.compare.connect(dialogs.compare)
+        self.gallery_page.remix_asked.connect(self.program.again.remix)
+        self.gallery_page.variations_asked.connect(self.program.again.vary)
+        self.gallery_page.other_model_asked.connect(self.image_actions.choose_model)
+        self.image_actions.message.connect(self.line.show_message)
+        self.program.again.loaded.connect(lambda: self.show_page(CREATE))
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.gallery_page.message.connect(self.line.show_message)
         self.canvas_page.message.connect(self.line.show_message)

@@ -124,6 +124,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 (".", QCoreApplication.translate("Shortcuts", "Toggle star")),
                 ("Ctrl++, Ctrl+-", QCoreApplication.translate("Shortcuts", "Zoom in, zoom out")),
                 ("Ctrl+U", QCoreApplication.translate("Shortcuts", "Load settings")),
+                ("V, R, M", QCoreApplication.translate("Shortcuts", "Variations, remix, other model")),
                 ("Ctrl+E", QCoreApplication.translate("Shortcuts", "Use as init image")),
                 ("Ctrl+Shift+E", QCoreApplication.translate("Shortcuts", "Edit this image")),
                 ("Ctrl+K", QCoreApplication.translate("Shortcuts", "Open in canvas")),

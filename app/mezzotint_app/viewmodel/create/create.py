@@ -302,22 +302,30 @@ class CreateModel(QObject):
         base = metadata.request or replace(
             own, prompt=metadata.prompt or "", negative_prompt=metadata.negative_prompt or "", loras=()
         )
-        request = replace(
-            enlarging_request(base, image, size, upscaler=upscaler, strength=strength),
-            device=own.device,
-            dtype=own.dtype,
-            attention=own.attention,
-            memory=own.memory,
-            vram_limit_bytes=own.vram_limit_bytes,
-            ram_limit_bytes=own.ram_limit_bytes,
-            previews=own.previews,
-            output=own.output,
-        )
-        self._queue.change(
-            lambda store: store.add([request]),
-            self.queued.emit,
-            lambda error: self.not_queued.emit(self.tr("Nothing was queued: {0}").format(error)),
-        )
+        request = enlarging_request(base, image, size, upscaler=upscaler, strength=strength)
+        self.make_again([replace(request, dtype=own.dtype, attention=own.attention)])
+
+    def make_again(self, requests: Sequence[GenerateRequest], then: Callable[[], None] = lambda: None) -> None:
+        """Queue requests that come from finished images as one entry, with the page's device, memory and output."""
+        own = self.request()
+        wanted = [
+            replace(
+                one,
+                device=own.device,
+                memory=own.memory,
+                vram_limit_bytes=own.vram_limit_bytes,
+                ram_limit_bytes=own.ram_limit_bytes,
+                previews=own.previews,
+                output=own.output,
+            )
+            for one in requests
+        ]
+
+        def added(entry: int) -> None:
+            self.queued.emit(entry)
+            then()
+
+        self._queue.change(lambda store: store.add(wanted), added, self._not_queued)
 
     # ---- settings from elsewhere
 

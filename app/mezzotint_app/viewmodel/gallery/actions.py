@@ -73,12 +73,16 @@ class GalleryActions(QObject):
 
     def copy_pixels(self, item: GalleryItem) -> None:
         """Copy the image."""
+        self.copy_pixels_of(item.path)
+
+    def copy_pixels_of(self, path: str) -> None:
+        """Copy the image of a file."""
 
         def loaded(image: object) -> None:
             self.copy_image.emit(image)
             self.message.emit(translate("GalleryActions", "Image copied"))
 
-        self._pixels.load(item.path, None, loaded, self._fail, slot="clipboard")
+        self._pixels.load(path, None, loaded, self._fail, slot="clipboard")
 
     def copy_settings(self, item: GalleryItem) -> None:
         """Copy the image's settings as text."""

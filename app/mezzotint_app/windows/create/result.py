@@ -26,6 +26,7 @@ class CreateResult(QWidget):
 
     full_screen_wanted = Signal(tuple, int)  # paths, and index of the one to show
     settings_wanted = Signal(str)
+    menu_opening = Signal(object, str)  # QMenu, and path: others may add to it
 
     def __init__(
         self,
@@ -228,6 +229,7 @@ class CreateResult(QWidget):
         if result is not None:
             menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))
         menu.addAction(icon("info"), self.tr("Load settings…"), lambda: self.settings_wanted.emit(path))
+        self.menu_opening.emit(menu, path)
         return menu
 
 

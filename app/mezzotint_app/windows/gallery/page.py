@@ -1,14 +1,13 @@
 """The Gallery page: all images by date, to search, view, rate and reuse."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from mezzotint.library_protocol import GalleryItem
-from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.gallery.gallery import STARS, BrokenRole, HeadingRole, RatingRole, ThumbnailRole
+from mezzotint_app.viewmodel.gallery.gallery import BrokenRole, HeadingRole, RatingRole, ThumbnailRole
 from mezzotint_app.viewmodel.gallery.parts import Gallery
 from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.viewmodel.thumbnails import side_for
@@ -19,6 +18,7 @@ from mezzotint_app.widgets.images.thumbnail_delegate import ThumbnailDelegate
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.queue_list import selected_count, selected_rows
 from mezzotint_app.windows.gallery.bar import LARGEST, SMALLEST, GalleryBar
+from mezzotint_app.windows.gallery.page_actions import PANEL, PageActions
 from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
 from mezzotint_app.windows.gallery.status import GalleryStatus
 from mezzotint_app.windows.gallery.trash_notice import TrashNotice
@@ -39,6 +39,9 @@ class GalleryPage(QWidget):
     open_full_screen = Signal(list, int)  # paths, and index of the one to show
     compare = Signal(str, str)
     create_asked = Signal()
+    remix_asked = Signal(str)
+    variations_asked = Signal(list)  # paths
+    other_model_asked = Signal(list, object)  # paths, and where on the screen to ask
     message = Signal(str)  # a message for the status bar
 
     def __init__(self, gallery: Gallery, parent: QWidget | None = None) -> None:
@@ -55,10 +58,10 @@ class GalleryPage(QWidget):
             tooltip=Qt.ItemDataRole.DisplayRole,
             parent=self,
         )
-        self._make_actions()
+        self.actions_of_images = self._make_actions()
         side = min(max(state.side, SMALLEST), LARGEST)  # the value from the file may be out of range
         self.bar = GalleryBar(gallery.model, side, details=state.details)
-        self.panel = GallerySidePanel(gallery.details, self._panel_actions)
+        self.panel = GallerySidePanel(gallery.details, [self.actions_of_images[name] for name in PANEL])
         self.problem = NoticeBar("error", "danger", closable=True)
         self.trashed = TrashNotice(gallery.trash)
         self.upscaled = UpscaleNotice(gallery.upscaling)
@@ -85,83 +88,33 @@ class GalleryPage(QWidget):
 
     # ---- setup
 
-    def _make_actions(self) -> None:
-        acts = self._gallery.actions
-        add = self._action
-        self.open = add("full-screen", self.tr("Full screen"), "", self._open)
-        self.settings = add(
-            "reuse",
-            self.tr("Load settings"),
-            "Ctrl+U",
-            self._with_current(lambda one: self.show_settings_of.emit(one.path)),
+    def _make_actions(self) -> PageActions:
+        acts, do = self._gallery.actions, self._with_current
+        return PageActions(
+            self.grid,
+            {
+                "open": self._open,
+                "settings": do(lambda one: self.show_settings_of.emit(one.path)),
+                "remix": do(lambda one: self.remix_asked.emit(one.path)),
+                "variations": lambda: self._with_selected(lambda items: self.variations_asked.emit(_paths(items))),
+                "other_model": lambda: self._with_selected(self._choose_model),
+                "as_input": do(lambda one: self.use_as_input.emit(one.path)),
+                "edit": do(lambda one: self.edit_image.emit(one.path)),
+                "as_style": do(lambda one: self.style_asked.emit(one.path)),
+                "in_canvas": do(lambda one: self.open_in_canvas.emit(one.path)),
+                "upscale": lambda: self._with_selected(self._upscale_items),
+                "cut_out": lambda: self._with_selected(self._remove_backgrounds),
+                "compare": self._compare,
+                "copy_image": do(acts.copy_pixels),
+                "copy_settings": do(acts.copy_settings),
+                "copy_prompt": do(acts.copy_prompt),
+                "copy_command": do(acts.copy_command),
+                "reveal": do(lambda one: self._gallery.reveal.show(one.path)),
+                "trash": lambda: self._with_selected(self._trash_items),
+                "star": lambda: self._with_selected(acts.toggle_star),
+            },
+            lambda stars: self._with_selected(lambda items: acts.rate(items, stars)),
         )
-        self.as_input = add(
-            "image",
-            self.tr("Use as init image"),
-            "Ctrl+E",
-            self._with_current(lambda one: self.use_as_input.emit(one.path)),
-        )
-        self.edit = add(
-            "edit",
-            self.tr("Edit this image"),
-            "Ctrl+Shift+E",
-            self._with_current(lambda one: self.edit_image.emit(one.path)),
-        )
-        self.as_style = add(
-            "layers",
-            self.tr("Save as style…"),
-            "",
-            self._with_current(lambda one: self.style_asked.emit(one.path)),
-        )
-        self.in_canvas = add(
-            "canvas",
-            self.tr("Open in canvas"),
-            "Ctrl+K",
-            self._with_current(lambda one: self.open_in_canvas.emit(one.path)),
-        )
-        self.upscale = add("upscale", self.tr("Upscale"), "Ctrl+Shift+U", self._upscale)
-        self.cut_out = add("crop", self.tr("Remove background"), "Ctrl+Shift+B", self._remove_backgrounds)
-        self.compare_two = add("compare", self.tr("Compare"), "C", self._compare)
-        self.copy_image = add("copy", self.tr("Copy image"), "Ctrl+C", self._with_current(acts.copy_pixels))
-        self.copy_settings = add(
-            "copy", self.tr("Copy settings"), "Ctrl+Shift+C", self._with_current(acts.copy_settings)
-        )
-        self.copy_prompt = add("copy", self.tr("Copy prompt"), "", self._with_current(acts.copy_prompt))
-        self.copy_command = add("command", self.tr("Copy as command"), "", self._with_current(acts.copy_command))
-        self.reveal = add(
-            "folder",
-            self.tr("Show in folder"),
-            "Ctrl+O",
-            self._with_current(lambda one: self._gallery.reveal.show(one.path)),
-        )
-        self.trash = add("trash", self.tr("Move to trash"), "Delete", self._trash)
-        self.star = add("star", self.tr("Toggle star"), ".", lambda: self._with_selected(acts.toggle_star))
-        self.ratings = [self._rating(stars) for stars in range(STARS + 1)]
-        self._panel_actions = [
-            self.settings,
-            self.as_input,
-            self.upscale,
-            self.open,
-            self.copy_image,
-            self.reveal,
-            self.trash,
-        ]
-
-    def _action(self, drawing: str, text: str, key: str, do: Callable[[], object]) -> QAction:
-        action = QAction(icon(drawing), text, self)
-        if key:
-            action.setShortcut(QKeySequence(key))
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(f"{text} ({keys})")
-        action.triggered.connect(lambda _checked=False: do())
-        self.grid.addAction(action)
-        return action
-
-    def _rating(self, stars: int) -> QAction:
-        text = self.tr("%n stars", "", stars) if stars else self.tr("No stars")
-        rate = self._gallery.actions.rate
-        return self._action("star", text, str(stars), lambda: self._with_selected(lambda items: rate(items, stars)))
 
     def _build(self) -> None:
         page = QVBoxLayout(self)
@@ -287,13 +240,10 @@ class GalleryPage(QWidget):
             self._gallery.details.set_current(item)
 
     def _enable_actions(self) -> None:
-        selected, current = selected_count(self.grid), self._current()
-        self.compare_two.setEnabled(selected == 2)
-        for action in (*self._panel_actions, self.copy_settings, self.copy_command, self.copy_prompt):
-            action.setEnabled(current is not None)
-        for action in (self.cut_out, self.trash, self.star, *self.ratings):
-            action.setEnabled(selected > 0)
-        self.copy_prompt.setEnabled(current is not None and bool(current.prompt))
+        current = self._current()
+        self.actions_of_images.enable(
+            selected_count(self.grid), current=current is not None, prompt=current is not None and bool(current.prompt)
+        )
 
     def _set_side(self, side: int) -> None:
         self._delegate.set_side(side)
@@ -344,8 +294,12 @@ class GalleryPage(QWidget):
     def _compare(self) -> None:
         self._with_selected(lambda items: self.compare.emit(items[0].path, items[1].path) if len(items) == 2 else None)
 
-    def _upscale(self) -> None:
-        self._with_selected(self._upscale_items)
+    def _choose_model(self, items: list[GalleryItem]) -> None:
+        at = self.grid.visualRect(self.grid.currentIndex()).center()
+        self.other_model_asked.emit(_paths(items), self.grid.viewport().mapToGlobal(at))
+
+    def _remove_backgrounds(self, items: list[GalleryItem]) -> None:
+        self._gallery.upscaling.remove_backgrounds([one.path for one in items])
 
     def _upscale_items(self, items: list[GalleryItem]) -> None:
         size = f"{items[0].width} × {items[0].height}" if len(items) == 1 else ""
@@ -363,12 +317,6 @@ class GalleryPage(QWidget):
         dialog.accepted.connect(start)
         upscaling.list_upscalers()
         dialog.open()
-
-    def _remove_backgrounds(self) -> None:
-        self._with_selected(lambda items: self._gallery.upscaling.remove_backgrounds([one.path for one in items]))
-
-    def _trash(self) -> None:
-        self._with_selected(self._trash_items)
 
     def _trash_items(self, items: list[GalleryItem]) -> None:
         def agreed(do_not_ask: bool) -> None:
@@ -398,18 +346,12 @@ class GalleryPage(QWidget):
     def _show_menu(self, at: QPoint) -> None:
         if not selected_count(self.grid):
             return
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions([self.open, self.settings, self.as_input, self.edit, self.in_canvas])
-        menu.addActions([self.upscale, self.cut_out, self.compare_two, self.as_style])
-        menu.addSeparator()
-        menu.addActions([self.copy_image, self.copy_settings, self.copy_prompt, self.copy_command])
-        menu.addSeparator()
-        stars = menu.addMenu(icon("star"), self.tr("Stars"))
-        stars.addActions([*reversed(self.ratings), self.star])
-        menu.addSeparator()
-        menu.addActions([self.reveal, self.trash])
+        menu = self.actions_of_images.menu(self)
         menu.popup(self.grid.viewport().mapToGlobal(at))
+
+
+def _paths(items: Sequence[GalleryItem]) -> list[str]:
+    return [one.path for one in items]
 
 
 def _image_to_clipboard(image: QImage) -> None:

@@ -182,7 +182,7 @@ def test_enter_and_a_double_click_open_the_full_screen(shown, qtbot):
 def test_two_are_compared(shown, qtbot):
     made = shown(numbers(5))
     select(made, 1)
-    assert not made.page.compare_two.isEnabled()
+    assert not made.page.actions_of_images["compare"].isEnabled()
     select(made, 1, 4)
     with qtbot.waitSignal(made.page.compare) as told:
         press(qtbot, made, Qt.Key.Key_C)
@@ -192,7 +192,7 @@ def test_two_are_compared(shown, qtbot):
 def test_backgrounds_of_selected_images_are_removed(shown):
     made = shown(numbers(5))
     select(made, 0)
-    made.page.cut_out.trigger()
+    made.page.actions_of_images["cut_out"].trigger()
     assert made.librarian.last("remove_background").params.path == "/images/0.png"
 
 
@@ -249,6 +249,21 @@ def test_keys_use_an_image_again(shown, qtbot):
     with qtbot.waitSignal(made.page.use_as_input) as told:
         press(qtbot, made, Qt.Key.Key_E, CONTROL)
     assert told.args == ["/images/1.png"]
+
+
+def test_keys_make_images_again(shown, qtbot):
+    made = shown(numbers(3))
+    select(made, 1, 2)
+    for key, signal, expected in (
+        (Qt.Key.Key_V, made.page.variations_asked, [["/images/1.png", "/images/2.png"]]),
+        (Qt.Key.Key_R, made.page.remix_asked, ["/images/1.png"]),
+    ):
+        with qtbot.waitSignal(signal) as told:
+            press(qtbot, made, key)
+        assert told.args == expected
+    with qtbot.waitSignal(made.page.other_model_asked) as told:
+        press(qtbot, made, Qt.Key.Key_M)
+    assert told.args[0] == ["/images/1.png", "/images/2.png"]
 
 
 def test_filters_and_order_narrow_the_query_and_the_order_is_kept(shown, qtbot):
@@ -359,8 +374,7 @@ def test_the_menu_has_every_action(shown, qtbot):
     made.page.grid.customContextMenuRequested.emit(QPoint(10, 10))
     menu = made.page.findChild(QMenu)
     texts = {action.text() for action in menu.actions()}
-    page = made.page
-    assert {one.text() for one in (page.copy_command, page.reveal, page.trash, page.compare_two)} <= texts
+    assert {"Remix", "Variations", "Same seed, other model…", "Copy as command", "Show in folder", "Compare"} <= texts
     menu.close()
 
 
