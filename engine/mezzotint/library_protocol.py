@@ -8,7 +8,8 @@ from mezzotint.request_protocol import Dtype, GenerateRequest, Output
 
 DroppedKind = Literal["image", "model", "lora", "model_folder", "image_folder", "job", "unknown"]
 Layout = Literal["rgb", "rgba"]
-GalleryOrder = Literal["newest", "oldest", "best"]
+GalleryOrder = Literal["newest", "oldest", "best", "similar"]
+LabelKind = Literal["board", "tag"]
 Fits = Literal["yes", "slowly", "no", "unknown"]
 
 BUNDLED_UPSCALER = "starter-2x"
@@ -118,11 +119,14 @@ class Thumbnail:
 class GalleryQuery:
     """Query for gallery images; conditions are combined with AND."""
 
-    search: str = ""  # words that must all occur in the prompt, the model's name or the file's name
+    # Words that must all occur in the prompt, the model's name or the file's name; tag:, board:, model:, stars:
+    search: str = ""
     model: str | None = None
     rating: int = 0  # minimum stars
     folder: str | None = None
+    board: str | None = None  # its name; a smart one has what its search finds
     order: GalleryOrder = "newest"
+    similar_to: str | None = None  # the path of an image, for the order `similar`
     offset: int = 0
     limit: int = 200
 
@@ -141,6 +145,8 @@ class GalleryItem:
     model: str
     seed: int | None
     rating: int  # 0..5 stars
+    boards: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +163,43 @@ class Rating:
 
     paths: tuple[str, ...]
     rating: int  # 0..5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """A named collection of images; a smart one has what its search finds."""
+
+    name: str
+    search: str | None
+    count: int  # images that were put on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GalleryTags:
+    """All boards, and the tags that images have, sorted."""
+
+    boards: tuple[Board, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardEdit:
+    """Create a board or change its search; or rename or remove it."""
+
+    name: str
+    search: str | None = None  # makes it smart
+    rename: str | None = None
+    remove: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelling:
+    """Put images on boards or take them off, or add and remove tags."""
+
+    paths: tuple[str, ...]
+    kind: LabelKind
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,12 @@ from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
     BackgroundRemoved,
     BackgroundRequest,
+    BoardEdit,
     CompletionQuery,
     Dropped,
     GalleryQuery,
     GalleryScan,
+    Labelling,
     PixelsRequest,
     Rating,
     ThumbnailRequest,
@@ -156,6 +158,18 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
         "gallery.rate": Method(params=Rating, run=lambda asked, *_: services.gallery.rate(asked), lane="apart"),
         "gallery.forget": Method(
             params=PathsParams, run=lambda asked, *_: services.gallery.forget(asked.paths), lane="apart"
+        ),
+        "gallery.looks": Method(
+            params=None,
+            run=lambda _asked, tell, cancelled: services.gallery.take_looks(services.thumbnails.look, tell, cancelled),
+            job=True,
+        ),
+        "gallery.boards": Method(params=None, run=lambda *_: services.gallery.boards.all(), lane="apart"),
+        "gallery.board": Method(
+            params=BoardEdit, run=lambda asked, *_: services.gallery.boards.edit(asked), lane="apart"
+        ),
+        "gallery.label": Method(
+            params=Labelling, run=lambda asked, *_: services.gallery.boards.label(asked), lane="apart"
         ),
         "gallery.models": Method(params=None, run=lambda *_: services.gallery.models(), lane="apart"),
     }

@@ -15,7 +15,9 @@ from PIL import Image
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, retry_sharing
 from mezzotint.errors import ImageRefused, UsageError
+from mezzotint.images.reading import open_image
 from mezzotint.library.decoding import decode_image, over_white
+from mezzotint.library.gallery.look import look_of
 from mezzotint.library_protocol import Thumbnail, ThumbnailRequest
 from mezzotint.paths import cache_folder
 from mezzotint.protocol import IsCancelled
@@ -29,6 +31,8 @@ _MOST_FAILURES = 10_000
 _USED_AGAIN = 24 * 3600  # seconds after which the last-use date is updated
 _ABANDONED = 3600  # seconds after which a temporary file is stale; writing takes about a second
 _QUALITY = 85
+_LOOK_SIDE = 256  # of the thumbnails that looks are read from
+_LOOK = b"look 1:"  # before the look in a thumbnail's comment
 _VERSION = 1  # changing it regenerates all thumbnails
 
 
@@ -54,6 +58,15 @@ class Thumbnails:
         path = _folder() / key[:2] / f"{key}.jpg"
         return _kept(path) or self._make(request, key, path, cancelled)
 
+    def look(self, path: str) -> bytes:
+        """Return how an image looks, from its thumbnail. Raises as `get`."""
+        kept = self.get(ThumbnailRequest(path=path, side=_LOOK_SIDE))
+        with open_image(Path(kept.path)) as image:
+            comment = image.info.get("comment")
+            if isinstance(comment, bytes) and comment.startswith(_LOOK):
+                return comment.removeprefix(_LOOK)
+            return look_of(over_white(image))  # made by an earlier version
+
     def _make(self, request: ThumbnailRequest, key: str, path: Path, cancelled: IsCancelled) -> Thumbnail:
         try:
             image, _ = decode_image(Path(request.path), request.side, cancelled)
@@ -63,7 +76,7 @@ class Thumbnails:
             raise
         file = io.BytesIO()
         image = over_white(image)
-        image.save(file, "JPEG", quality=_QUALITY)
+        image.save(file, "JPEG", quality=_QUALITY, comment=_LOOK + look_of(image))
         _write(path, file.getvalue())
         self._count()
         return Thumbnail(path=str(path), width=image.width, height=image.height)

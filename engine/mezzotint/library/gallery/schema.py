@@ -15,7 +15,7 @@ from mezzotint.errors import StorageError, UsageError
 from mezzotint.trouble import shown, storage_error
 
 APPLICATION_ID = 0x4D5A_5447  # "MZTG"
-VERSION = 2  # older ones are dropped and rebuilt: all but the stars can be read from the images
+VERSION = 3  # older ones are dropped and rebuilt: all but stars, boards and tags can be read from the images
 
 TABLES = """
 CREATE TABLE images (
@@ -39,6 +39,16 @@ CREATE INDEX images_best ON images (rating, made, id) WHERE readable;
 CREATE INDEX images_model ON images (model, made, id) WHERE readable;
 CREATE INDEX images_content ON images (content);
 CREATE TABLE ratings (content TEXT PRIMARY KEY, rating INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE labels (
+    content TEXT NOT NULL,
+    kind TEXT NOT NULL,                  -- board, tag
+    name TEXT NOT NULL,
+    folded TEXT NOT NULL,                -- by which searches find it
+    PRIMARY KEY (content, kind, folded)
+) WITHOUT ROWID;
+CREATE INDEX labels_folded ON labels (kind, folded, content);
+CREATE TABLE boards (name TEXT PRIMARY KEY, folded TEXT NOT NULL, search TEXT) WITHOUT ROWID;
+CREATE TABLE looks (content TEXT PRIMARY KEY, look BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 
@@ -187,8 +197,8 @@ class GalleryDatabase:
             except OSError as error:
                 raise storage_error("move aside", source, error) from error
         self._notices.append(
-            f"The gallery's index was damaged ({damage}) and is rebuilt from the images; stars are kept. "
-            f"The damaged file is {shown(aside)}"
+            f"The gallery's index was damaged ({damage}) and is rebuilt from the images; stars are kept, as are boards "
+            f"and tags. The damaged file is {shown(aside)}"
         )
 
     def _disconnect(self) -> None:

@@ -196,7 +196,7 @@ def test_what_gets_no_stars(gallery, folder):
     for stars in (-1, 6):
         with pytest.raises(UsageError, match="0 to 5"):
             gallery.rate(Rating(paths=(), rating=stars))
-    with pytest.raises(StorageError, match="cannot be rated"):
+    with pytest.raises(StorageError, match="neither stars nor boards"):
         gallery.rate(Rating(paths=(str(folder / "text.png"),), rating=3))
     for path in (str(folder / "absent.png"), "a\0b"):
         with pytest.raises(StorageError):
