@@ -40,6 +40,7 @@ class Settings:
     tag_file: str = ""  # CSV for completing prompts; empty: none
     wildcard_folder: str = ""  # with NAME.txt for each __NAME__ in a prompt; empty: none
     hub_endpoint: str = ""  # empty: HF_ENDPOINT, or else the Hugging Face Hub itself
+    hub_search: bool = False  # whether models may be searched for on the hub
     first_run_done: bool = False
 
 

@@ -79,10 +79,10 @@ def test_what_reaches_the_net_is_imported_by_the_fetching_process_alone(sources)
     net = {"httpx2", "huggingface_hub.file_download", "huggingface_hub.HfApi", "huggingface_hub.get_session"}
     loaders = {path for path, tree in sources.items() if net & imported(tree)}
     folder = Path("engine/mezzotint/library/downloads")
-    assert loaders == {folder / "look.py", folder / "net.py", folder / "transfer.py"}
-    known = {"mezzotint.library.downloads.look", "mezzotint.library.downloads.net"}
+    assert loaders == {folder / f"{name}.py" for name in ("look", "net", "search", "transfer")}
+    known = {f"mezzotint.library.downloads.{name}" for name in ("look", "net", "search")}
     askers = {path for path, tree in sources.items() if known & imported(tree)}
-    assert askers == {folder.parent / "fetching.py", folder / "look.py"}
+    assert askers == {folder.parent / "fetching.py", folder / "look.py", folder / "search.py"}
 
 
 @pytest.mark.parametrize("name", STANDARD_LIBRARY_ONLY)

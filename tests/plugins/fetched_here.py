@@ -8,7 +8,7 @@ from huggingface_hub import set_client_factory
 from huggingface_hub.utils._http import default_client_factory
 
 from mezzotint.codec import decode_event, encode
-from mezzotint.library import fetching, offer
+from mezzotint.library import fetching, hub_search, offer
 from mezzotint.library.downloads import download
 from mezzotint.library.downloads import transfer as download_transfer
 
@@ -33,7 +33,7 @@ def fetched_here(request, monkeypatch):
         )
 
     monkeypatch.setattr(download_transfer, "PATIENCE", (0.0,))
-    for module in (download, offer):
+    for module in (download, hub_search, offer):
         monkeypatch.setattr(module, "run_child", run)
     yield
     set_client_factory(default_client_factory)

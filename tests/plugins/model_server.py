@@ -66,6 +66,8 @@ class ModelServer:
     def __init__(self) -> None:
         self.repositories: dict[str, Repository] = {}
         self.links: dict[str, Served] = {}
+        self.searches: dict[str, bytes] = {}  # answers by the kind of model
+        self.searched: list[dict[str, list[str]]] = []
         self.asked: list[Asked] = []
         self.half = threading.Event()  # set when half of a held file has been sent
         self.faults: list[BaseException] = []  # bugs of this server, not injected faults
@@ -135,6 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
         if match := _API.fullmatch(path):
             assert parse_qs(parts.query).get("blobs") in (["True"], ["true"]), "sizes were not asked for"
             self.tell_model(match[1], match[2], token)
+        elif path == "/api/models":
+            self.owner.searched.append(parse_qs(parts.query))
+            self.send_bytes(self.owner.searches.get(self.owner.searched[-1]["filter"][0], b"[]"))
         elif match := _FILE.fullmatch(path):
             self.send_of_model(match[1], match[2], match[3], token)
         elif path in self.owner.links:
@@ -178,12 +183,14 @@ class _Handler(BaseHTTPRequestHandler):
         return self.send_file(repository.files[path])
 
     def send_json(self, value: object) -> None:
-        data = json.dumps(value).encode()
+        self.send_bytes(json.dumps(value).encode())
+
+    def send_bytes(self, data: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        self.write(data)
 
     def refuse(self, status: int, code: str | None = None) -> None:
         self.send_response(status)

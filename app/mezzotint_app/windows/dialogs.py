@@ -18,6 +18,7 @@ from mezzotint_app.viewmodel.dropped.settings_text import request_of
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
 from mezzotint_app.viewmodel.models.get_model import GetModel
+from mezzotint_app.viewmodel.models.hub_search import HubSearchModel
 from mezzotint_app.windows.batch.log_dialog import BatchLogDialog
 from mezzotint_app.windows.create.grid_dialog import GridDialog
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
@@ -231,7 +232,8 @@ class Dialogs(QObject):
     def _make_get_model(self) -> GetModelDialog:
         program = self._program
         get = GetModel(program.librarian, program.library, program.settings.value().hub_endpoint)
-        return GetModelDialog(get, self._largest_card(), self._window)
+        hub = HubSearchModel(program.librarian, program.settings, get)
+        return GetModelDialog(get, hub, self._largest_card(), self._window)
 
     def _largest_card(self) -> int | None:
         """Bytes of the largest GPU's memory; None if there is none."""

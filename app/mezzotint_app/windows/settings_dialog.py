@@ -180,8 +180,8 @@ class SettingsDialog(QDialog):
     def _privacy(self) -> QFormLayout:
         form = _form()
         words = self.tr(
-            "Nothing leaves this machine. Mezzotint goes online only when you press “Check” or “Download” for a "
-            "model, and sends nothing about you or your images."
+            "Nothing leaves this machine. Mezzotint goes online only when you press “Check”, “Search” or “Download” "
+            "for a model, and sends nothing about you or your images."
         )
         form.addRow(plain_label(words, wrap=True))
         form.addRow(
@@ -196,6 +196,13 @@ class SettingsDialog(QDialog):
         forget.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         forget.clicked.connect(lambda: self._forget_prompts())
         form.addRow(forget)
+        form.addRow(
+            self._check(
+                "hub_search",
+                self.tr("Allow searching for models online"),
+                self.tr("A search field where models are downloaded; only what you type there is sent"),
+            )
+        )
         endpoint = QLineEdit(self._settings.value().hub_endpoint)
         endpoint.setPlaceholderText("https://huggingface.co")
         endpoint.setAccessibleName(self.tr("Model hub address"))

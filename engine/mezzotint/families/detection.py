@@ -60,14 +60,24 @@ def detect(checkpoint: Checkpoint) -> Detected:
 # ---- folders in the diffusers layout
 
 
+def family_of_pipeline(name: str) -> str:
+    """Return the family of a pipeline that a model folder may name; empty if none has it."""
+    if name in _SDXL_PIPELINES:
+        return "sdxl"
+    if name in _SD15_PIPELINES:
+        return "sd15"
+    if name in _PIXART_PIPELINES:
+        return "pixart"
+    return next((each.name for each in FLOW_FAMILIES if name in each.spec.pipelines), "")
+
+
 def _detect_folder(folder: FolderCheckpoint) -> Detected:
-    if folder.pipeline_class in _SDXL_PIPELINES:
-        found = _unet_folder(folder, "sdxl")
-    elif folder.pipeline_class in _SD15_PIPELINES:
-        found = _unet_folder(folder, "sd15")
-    elif folder.pipeline_class in _PIXART_PIPELINES:
+    name = family_of_pipeline(folder.pipeline_class)
+    if name in _SIDES:
+        found = _unet_folder(folder, name)
+    elif name == "pixart":
         found = _pixart_folder(folder)
-    elif family := next((each for each in FLOW_FAMILIES if folder.pipeline_class in each.spec.pipelines), None):
+    elif family := next((each for each in FLOW_FAMILIES if each.name == name), None):
         found = family.detect(folder)
     else:
         raise _refused(folder.path, f"a model for {plain(folder.pipeline_class)} cannot be run. {supported()}")

@@ -15,9 +15,10 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.codec import encode, from_json, to_json
 from mezzotint.errors import MezzotintError
 from mezzotint.library.downloads.look import look_at_hub, look_at_link
-from mezzotint.library.downloads.messages import Fetch, Fetched, LookAtHub, LookAtLink
+from mezzotint.library.downloads.messages import Fetch, Fetched, LookAtHub, LookAtLink, SearchHub
 from mezzotint.library.downloads.net import headers, prepare_client, token_for
 from mezzotint.library.downloads.partial import Partial
+from mezzotint.library.downloads.search import search
 from mezzotint.library.downloads.transfer import download_file
 from mezzotint.protocol import Progress
 
@@ -73,6 +74,8 @@ def answer(kind: str, question: bytes, tell: Tell) -> object:
     match kind:
         case "hub":
             return look_at_hub(from_json(LookAtHub, question))
+        case "search":
+            return search(from_json(SearchHub, question))
         case "link":
             return look_at_link(from_json(LookAtLink, question))
         case _:

@@ -7,6 +7,8 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.library.params import PathParams
 from mezzotint.library_protocol import (
     GetRequest,
+    HubModel,
+    HubSearch,
     KnownModel,
     KnownModelsRequest,
     ModelPlace,
@@ -31,6 +33,7 @@ def model_methods(make_catalog: MakeCatalog, folders: Sequence[Path] = ()) -> di
         "remember_model": Method(params=ModelRef, run=of.unhide_model),
         "hidden_models": Method(params=None, run=of.hidden_models),
         "known_models": Method(params=KnownModelsRequest, run=of.known_models),
+        "search_hub": Method(params=HubSearch, run=of.search_hub, lane="waiting"),
         "offer": Method(params=GetRequest, run=of.offer, lane="waiting"),
         "get": Method(params=GetRequest, run=of.get, job=True),
         "quantize": Method(params=QuantizeRequest, run=of.quantize, job=True),
@@ -81,6 +84,11 @@ class _ModelMethods:
         from mezzotint.library.known_models import known_models
 
         return known_models(params.vram_bytes)
+
+    def search_hub(self, request: HubSearch, _tell: OnEvent, cancelled: IsCancelled) -> tuple[HubModel, ...]:
+        from mezzotint.library.hub_search import search_hub
+
+        return search_hub(request, cancelled)
 
     def offer(self, request: GetRequest, _tell: OnEvent, cancelled: IsCancelled) -> Offer:
         from mezzotint.library.offer import offer

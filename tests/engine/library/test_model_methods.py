@@ -15,6 +15,7 @@ from mezzotint.library.model_methods import model_methods
 from mezzotint.library.params import PathParams
 from mezzotint.library_protocol import (
     GetRequest,
+    HubSearch,
     KnownModel,
     KnownModelsRequest,
     ModelPlace,
@@ -47,6 +48,7 @@ def test_the_names_and_what_each_takes():
         "remember_model": ModelRef,
         "hidden_models": None,
         "known_models": KnownModelsRequest,
+        "search_hub": HubSearch,
         "offer": GetRequest,
         "get": GetRequest,
         "quantize": QuantizeRequest,

@@ -1,6 +1,6 @@
 """Download a model from the list, by Hugging Face id or by link. Nothing is downloaded without being asked for."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -8,8 +8,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
-    QListWidget,
-    QListWidgetItem,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -17,14 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mezzotint.library_protocol import KnownModel, Offer
+from mezzotint.library_protocol import HubModel, KnownModel, Offer
 from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.models.get_model import GetModel
+from mezzotint_app.viewmodel.models.hub_search import HubSearchModel
 from mezzotint_app.widgets.labels import plain_label
-
-_ID = int(Qt.ItemDataRole.UserRole)
+from mezzotint_app.windows.models.model_choices import ModelChoices
 
 
 class GetModelDialog(QDialog):
@@ -32,24 +29,23 @@ class GetModelDialog(QDialog):
 
     begun = Signal(int)  # the job's number
 
-    def __init__(self, get: GetModel, vram_bytes: int | None = None, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, get: GetModel, hub: HubSearchModel, vram_bytes: int | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Download a model"))
-        self._get = get
+        self._get, self._hub = get, hub
         self._make_parts()
         self._build()
         self._connect()
-        self._show_list()
         self._show()
         get.load(vram_bytes)
 
     # ---- setup
 
     def _make_parts(self) -> None:
-        self.list = QListWidget()
-        self.list.setAccessibleName(self.tr("Recommended models"))
-        self.list.setWordWrap(True)
-        self.list.setSpacing(2)
+        self.choices = ModelChoices(self._get, self._hub)
+        self.list = self.choices.list
         self.source = QLineEdit()
         self.source.setPlaceholderText(self.tr("owner/name, or https://…"))
         self.source.setAccessibleName(self.tr("Hugging Face model or link"))
@@ -73,7 +69,7 @@ class GetModelDialog(QDialog):
         column.setSpacing(12)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
-        split.addWidget(self.list)
+        split.addWidget(self.choices)
         split.addWidget(self._right())
         split.setStretchFactor(0, 1)
         split.setStretchFactor(1, 1)
@@ -123,55 +119,28 @@ class GetModelDialog(QDialog):
         self.token.textChanged.connect(self._get.set_token)
         self.look_button.clicked.connect(self._get.look)
         self.look_button.setAutoDefault(False)
-        self.list.currentItemChanged.connect(self._choose)
+        self.choices.chosen.connect(self.source.setText)
 
     # ---- updates
 
     def _changed(self) -> None:
-        if self.list.count() != len(self._get.known):
-            self._show_list()
+        self.choices.show_models()
         self._show()
-
-    def _choose(self, item: QListWidgetItem | None) -> None:
-        if item is not None:
-            self.source.setText(item.data(_ID))
 
     def _begin(self) -> None:
         if self._get.can_get():
             self.begun.emit(self._get.get())
             self.accept()
 
-    def _show_list(self) -> None:
-        self.list.clear()
-        for known in self._get.known:
-            item = QListWidgetItem(f"{known.title}\n{self._short(known)}")
-            item.setData(_ID, known.id)
-            item.setToolTip(plain_tooltip(known.good_at))
-            self.list.addItem(item)
-        if not self._get.source:
-            self.list.setCurrentRow(0)
-
-    def _short(self, known: KnownModel) -> str:
-        return " · ".join((bytes_text(known.bytes), known.licence, self._fits(known)))
-
-    def _fits(self, known: KnownModel) -> str:
-        if not known.runs:
-            return self.tr("not supported")
-        match known.how_it_runs:
-            case "well":
-                return self.tr("runs well")
-            case "slower":
-                return self.tr("runs slower")
-            case "not":
-                return self.tr("does not fit")
-        return self.tr("from {least} of VRAM").format(least=bytes_text(known.smallest_vram_bytes))
-
     def _show(self) -> None:
         while self.about.rowCount():
             self.about.removeRow(0)
         known = next((one for one in self._get.known if one.id == self._get.source), None)
+        found = next((one for one in self._hub.found if one.id == self._get.source), None)
         if known is not None:
             self._show_known(known)
+        elif found is not None:
+            self._show_found(found)
         if self._get.offer is not None:
             self._show_offer(self._get.offer)
         self.get_button.setEnabled(self._get.can_get())
@@ -195,9 +164,23 @@ class GetModelDialog(QDialog):
     def _show_known(self, known: KnownModel) -> None:
         self._row(self.tr("Description"), known.good_at)
         self._row(self.tr("Licence"), f"{known.licence}\n{known.licence_url}")
-        if known.gated:
+        self._show_access(known.gated)
+        self._row(self.tr("On this machine"), self.choices.fits(known))
+
+    def _show_found(self, found: HubModel) -> None:
+        self._row(self.tr("Family"), self.choices.family(found))
+        self._row(self.tr("Licence"), found.licence)
+        if found.downloads is not None:
+            self._row(self.tr("Downloads"), QLocale().toString(found.downloads))
+        if found.bytes is not None:
+            self._row(
+                self.tr("Repository"), self.tr("{size}, of which a part is needed").format(size=bytes_text(found.bytes))
+            )
+        self._show_access(found.gated)
+
+    def _show_access(self, gated: bool) -> None:
+        if gated:
             self._row(self.tr("Access"), self.tr("Gated: accept the licence on Hugging Face, then enter a token here."))
-        self._row(self.tr("On this machine"), self._fits(known))
 
     def _show_offer(self, offer: Offer) -> None:
         if offer.licence:

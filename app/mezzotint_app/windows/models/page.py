@@ -165,7 +165,7 @@ class ModelsPage(QWidget):
         self.get_button = self._button(
             "download",
             self.tr("Download a model…"),
-            self.tr("Choose from a list, or enter a Hugging Face model"),
+            self.tr("Choose from a list, search Hugging Face, or enter a model"),
             "primary",
         )
         self.add_button = self._button(

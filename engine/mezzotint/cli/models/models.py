@@ -10,6 +10,7 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.models import get as models_get
 from mezzotint.cli.models import keep as models_keep
 from mezzotint.cli.models import parts as models_parts
+from mezzotint.cli.models import search as models_search
 from mezzotint.protocol import ModelInfo, ModelRef
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def add(commands: "Commands") -> None:
     models_get.add(below)
     models_keep.add(below)
     models_parts.add(below)
+    models_search.add(below)
 
 
 def list_models(arguments: argparse.Namespace, context: Context) -> int:

@@ -38,6 +38,33 @@ class HubListing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHub:
+    """Request: find a hub's image models by words of their names."""
+
+    words: str
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubEntry:
+    """A model as a search lists it."""
+
+    id: str
+    tags: tuple[str, ...]
+    licence: str
+    downloads: int | None
+    bytes: int | None
+    gated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubEntries:
+    """Result: the models found, the most downloaded first."""
+
+    entries: tuple[HubEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LookAtLink:
     """Request: query the file at a link."""
 

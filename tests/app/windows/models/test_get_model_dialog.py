@@ -4,8 +4,11 @@ import pytest
 from fake_service import FakeService
 from PySide6.QtCore import Qt
 
-from mezzotint.library_protocol import KnownModel, KnownModelsRequest, Offer
+from mezzotint.library_protocol import HubModel, HubSearch, KnownModel, KnownModelsRequest, Offer
+from mezzotint_app.settings import Settings
+from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.models.get_model import GetModel
+from mezzotint_app.viewmodel.models.hub_search import HubSearchModel
 from mezzotint_app.viewmodel.models.models import ModelLibrary
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 
@@ -42,9 +45,14 @@ OFFER = Offer(
 
 
 @pytest.fixture
-def dialog(qtbot, service):
+def settings(tmp_path, inline):
+    return Stored(tmp_path / "settings.json", Settings(hub_endpoint="https://mirror.example"), inline)
+
+
+@pytest.fixture
+def dialog(qtbot, service, settings):
     get = GetModel(service, ModelLibrary(service, FakeService()))
-    made = GetModelDialog(get, vram_bytes=4 << 30)
+    made = GetModelDialog(get, HubSearchModel(service, settings), vram_bytes=4 << 30)
     qtbot.addWidget(made)
     assert service.last("known_models").params == KnownModelsRequest(vram_bytes=4 << 30)
     listed = (known("a/b"), known("c/d", how_it_runs="not"), known("e/f", runs=False))
@@ -103,3 +111,58 @@ def test_a_token_goes_with_the_question_and_is_not_shown(dialog, service):
     dialog._get.look()
     assert service.last("offer").params.token == "hf_secret"
     assert dialog.token.echoMode() == dialog.token.EchoMode.Password
+
+
+def hub_model(identity, **changes):
+    values = {"family": "sdxl", "runs": True, "licence": "mit", "downloads": 1234, "bytes": 3 << 30, "gated": False}
+    return HubModel(id=identity, **values | changes)
+
+
+def searched(qtbot, dialog, words="turbo"):
+    dialog.choices.allow.click()
+    dialog.choices.words.setText(words)
+    qtbot.keyClick(dialog.choices.words, Qt.Key.Key_Return)
+
+
+def test_nothing_is_searched_for_before_it_is_allowed(qtbot, dialog, service, settings):
+    assert not dialog.choices.words.isEnabled() and not dialog.choices.search_button.isEnabled()
+    searched(qtbot, dialog)
+    assert settings.value().hub_search
+    assert service.last("search_hub").params == HubSearch(words="turbo", endpoint="https://mirror.example")
+    dialog.choices.words.setText("turbo and more")
+    assert service.methods().count("search_hub") == 1
+
+
+def test_found_models_are_got_as_any_other(qtbot, dialog, service):
+    searched(qtbot, dialog)
+    unsure = hub_model("u/v", family="", runs=None, downloads=None, bytes=None, gated=True)
+    service.answer((hub_model("s/t"), unsure, hub_model("e/f", runs=False)), "search_hub")
+    assert rows(dialog) == [
+        "s/t\nsdxl · mit · 1234 downloads",
+        "u/v\nfamily not stated · mit · gated",
+        "e/f\nnot supported · mit · 1234 downloads",
+    ]
+    dialog.list.setCurrentRow(0)
+    assert "3.0 GB, of which a part is needed" in about(dialog)
+    dialog.list.setCurrentRow(1)
+    assert "Gated" in about(dialog) and not dialog.get_button.isEnabled()
+    dialog.look_button.click()
+    assert service.last("offer").params.source == "u/v"
+
+
+def test_without_words_the_recommended_models_are_listed_again(qtbot, dialog, service):
+    searched(qtbot, dialog)
+    service.answer((), "search_hub")
+    assert rows(dialog) == [] and "fewer words" in dialog.choices.state.text()
+    dialog.choices.words.clear()
+    assert len(rows(dialog)) == 5 and dialog.choices.title.text() == "Recommended models"
+
+
+def test_a_search_that_fails_or_is_no_longer_wanted(qtbot, dialog, service):
+    searched(qtbot, dialog)
+    service.fail(message="no <i>connection</i>", method="search_hub")
+    assert dialog.choices.state.text() == "no <i>connection</i>"
+    qtbot.keyClick(dialog.choices.words, Qt.Key.Key_Return)
+    dialog.choices.allow.click()
+    service.answer((hub_model("a/b"),), "search_hub")
+    assert service.cancelled and len(rows(dialog)) == 5
