@@ -12,6 +12,16 @@ MemoryPolicy = Literal["auto", "fast", "balanced", "lowest"]
 GuidancePasses = Literal["batched", "sequential"]
 CudaGraphs = Literal["auto", "on", "off"]
 HostTier = Literal["ram", "disk"]
+AdviceKind = Literal["model", "weights", "text", "cache", "tokens", "shrink", "hires"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastModel:
+    """A model that could take another's place, and needs fewer steps."""
+
+    id: str
+    steps: int
+    guided: bool  # with a second pass for the negative prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +44,8 @@ class PlanRequest:
     deep_shrink: DeepShrink | None = None
     step_cache: float | None = None
     denoise_tile: int | None = None  # pixels; AUTO_TILE: the largest that the memory allows; None: off
+    advise: bool = False  # also on what would make it faster
+    fast_models: tuple[FastModel, ...] = ()  # to advise on
 
 
 # ---- planned
@@ -69,6 +81,24 @@ class PlannedPhase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """Options that would make a job faster: those that are set here."""
+
+    kind: AdviceKind
+    seconds: float | None  # of all phases, as planned with them; None: depends on the image
+    loss: float | None = None  # measured on the bundled models: distance in the judge's features, 0 to 1
+    model: str | None = None
+    steps: int | None = None  # the model's default
+    quantization: Quantization | None = None
+    text_quantization: Quantization | None = None
+    step_cache: float | None = None
+    tokens: TokenReduction | None = None
+    deep_shrink: DeepShrink | None = None
+    size: tuple[int, int] | None = None  # pixels, before a second pass
+    hires: float | None = None  # scale of the second pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A memory plan, with numbers and reasons."""
 
@@ -91,6 +121,7 @@ class Plan:
     smallest_ram_bytes: int
     reasons: tuple[str, ...]
     seconds_loading: float = 0.0  # before the first phase, if no earlier job has loaded anything
+    advice: tuple[Advice, ...] = ()  # if asked for; what saves most first
 
 
 # ---- measured

@@ -1,9 +1,13 @@
 """Protocol types for models and devices. Standard library only."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from mezzotint.memory_protocol import FastModel
+
 Guidance = Literal["cfg", "embedded"]
+_OTHERWISE = ("refiner", "inpaint")  # variants for other work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,26 @@ class ModelInfo:
     references: int = 0  # maximum number of reference images
     guidance: Guidance = "cfg"  # embedded: the network is given the scale, and has no negative prompt
     conditional_refiner: bool = False  # it enlarges finished images, and generates none by itself
+
+
+def faster_models(model: ModelInfo, models: Iterable[ModelInfo]) -> tuple[FastModel, ...]:
+    """Return the models that could take the place of one: of its kind and size, with at most half its steps."""
+    own = model.defaults
+    if own is None or model.references or model.variant in _OTHERWISE:
+        return ()
+    return tuple(
+        FastModel(id=one.id, steps=one.defaults.steps, guided=one.defaults.guidance_scale > 1 and one.guidance == "cfg")
+        for one in models
+        if one.family == model.family
+        and one.defaults is not None
+        and one.problem is None
+        and not one.hidden
+        and not one.references
+        and not one.conditional_refiner
+        and one.variant not in _OTHERWISE
+        and one.defaults.width == own.width
+        and one.defaults.steps * 2 <= own.steps
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from mezzotint.control_protocol import ControlRef as ControlRef
 from mezzotint.control_protocol import ControlType as ControlType
 from mezzotint.control_protocol import Preprocess as Preprocess
 from mezzotint.memory_protocol import SCHEMES as SCHEMES
+from mezzotint.memory_protocol import Advice as Advice
 from mezzotint.memory_protocol import CudaGraphs as CudaGraphs
 from mezzotint.memory_protocol import GraphsUsed as GraphsUsed
 from mezzotint.memory_protocol import GuidancePasses as GuidancePasses
@@ -33,6 +34,7 @@ from mezzotint.model_protocol import ModelInfo as ModelInfo
 from mezzotint.model_protocol import ModelPart as ModelPart
 from mezzotint.model_protocol import PartChoice as PartChoice
 from mezzotint.model_protocol import PartFiles as PartFiles
+from mezzotint.model_protocol import faster_models as faster_models
 from mezzotint.request_protocol import Attention as Attention
 from mezzotint.request_protocol import Cascade as Cascade
 from mezzotint.request_protocol import DecodeRequest as DecodeRequest

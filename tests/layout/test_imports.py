@@ -49,7 +49,7 @@ STANDARD_LIBRARY_ONLY = {
     "values/style_text.py": set(),
     "options.py": {"mezzotint"},
     "memory_protocol.py": {"mezzotint"},
-    "model_protocol.py": set(),
+    "model_protocol.py": {"mezzotint"},
     "batch_protocol.py": set(),
     "library_protocol.py": {"mezzotint"},
     "queue_protocol.py": {"mezzotint"},

@@ -1,6 +1,9 @@
 """`mezzotint plan`: predict how a model would use a machine's memory, without loading it."""
 
 import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -10,10 +13,13 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_option
 from mezzotint.cli.plan_report import report, training_report
 from mezzotint.errors import OutOfMemory
-from mezzotint.protocol import MemoryPolicy, PlanRequest, Quantization
+from mezzotint.memory.footprints.shipped import is_shipped
+from mezzotint.memory_protocol import FastModel
+from mezzotint.protocol import MemoryPolicy, PlanRequest, Quantization, faster_models
 from mezzotint.stages.planning import planned
 
 if TYPE_CHECKING:
+    from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
 
 _EXAMPLES = """\
@@ -95,8 +101,11 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         deep_shrink=arguments.deep_shrink,
         step_cache=arguments.step_cache,
         denoise_tile=arguments.denoise_tile,
+        advise=True,
     )
-    plan = planned(request, lambda: context.make_catalog(arguments.models_folder), context.terminal.message)
+    make_catalog = cache(lambda: context.make_catalog(arguments.models_folder))
+    request = replace(request, fast_models=_fast_models(request.models[0], make_catalog))
+    plan = planned(request, make_catalog, context.terminal.message)
     if arguments.json:
         context.terminal.json(plan)
     else:
@@ -105,6 +114,15 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         return 0
     context.terminal.error(OutOfMemory(plan.reasons[0]))
     return OutOfMemory.exit_code
+
+
+def _fast_models(name: str, make_catalog: "Callable[[], Catalog]") -> tuple[FastModel, ...]:
+    """Return the models that could take the place of a model of the catalog."""
+    if is_shipped(name):
+        return ()
+    models = make_catalog().models()
+    found = next((one for one in models if name in (one.id, one.path)), None)
+    return () if found is None else faster_models(found, models)
 
 
 def _run_training(arguments: argparse.Namespace, context: Context) -> int:

@@ -2,12 +2,23 @@
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
+from mezzotint.memory_protocol import Advice, AdviceKind
 from mezzotint.protocol import Plan, PlannedComponent, PlannedPhase
 from mezzotint.training_protocol import TrainingPlan
 
 _HOSTS = {"ram": "RAM", "disk": "disk"}
 _NETWORKS = ("NETWORK", "PRECISION", "SIZE", "RESIDENT", "SLOTS", "ON DEVICE", "OFFLOADED TO", "USED IN")
 _PHASES = ("PHASE", "WEIGHTS", "ACTIVATIONS", "PEAK", "TIME", "TIME IF RESIDENT")
+
+_COSTS: dict[AdviceKind, str] = {
+    "model": "another model, with other images",
+    "weights": "images differ slightly",
+    "text": "prompts are understood slightly differently; not measured",
+    "cache": "images differ slightly",
+    "tokens": "images differ",
+    "shrink": "images differ",
+    "hires": "composed at the smaller size; details are added by the second pass",
+}
 
 
 def report(plan: Plan) -> str:
@@ -23,6 +34,8 @@ def report(plan: Plan) -> str:
     ]
     lines += [columns([_PHASES, *phases]), ""]
     lines += [f"- {plain(reason, 400)}" for reason in plan.reasons[1:]]
+    if plan.advice:
+        lines += ["", "faster:", columns([_advice(one, plan) for one in plan.advice])]
     return "\n".join(lines)
 
 
@@ -34,6 +47,33 @@ def training_report(plan: TrainingPlan) -> str:
         rows.append((each.name, *(size(count) if count else "-" for count in buckets)))  # type: ignore[arg-type]
     reasons = (f"- {plain(reason, 400)}" for reason in plan.reasons)
     return "\n".join([plan.summary, "", columns(rows), "", *reasons])
+
+
+def _advice(advice: Advice, plan: Plan) -> tuple[str, ...]:
+    """Return the options, the time with them, and what they cost."""
+    if advice.seconds is None:
+        time = "how much depends on the image"
+    else:
+        time = f"{_seconds(advice.seconds)} instead of {_seconds(plan.seconds)}"
+    cost = _COSTS[advice.kind]
+    if advice.loss is not None:
+        cost += f": by {advice.loss:.1%}, as measured on the bundled models".replace("%", " %")
+    return f"  {options_of(advice)}", time, cost
+
+
+def options_of(advice: Advice) -> str:
+    """Return the options on a command line."""
+    words = {
+        "-m": advice.model,
+        "--quant": advice.quantization,
+        "--quant-text": advice.text_quantization,
+        "--step-cache": "auto" if advice.step_cache is not None else None,
+        "--tokens": advice.tokens and advice.tokens[0],
+        "--deep-shrink": advice.deep_shrink and f"{advice.deep_shrink[0]:g}",
+        "--size": advice.size and "{}x{}".format(*advice.size),
+        "--hires": advice.hires and f"{advice.hires:g}",
+    }
+    return " ".join(f"{option} {plain(value, 200)}" for option, value in words.items() if value)
 
 
 def _phase(phase: PlannedPhase) -> tuple[str, ...]:

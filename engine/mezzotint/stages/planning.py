@@ -1,6 +1,7 @@
 """Memory plans without a job: how given models would fit a given machine."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mezzotint.errors import UnknownModel, UsageError
@@ -23,6 +24,7 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
     """
     from mezzotint.memory.machine.calibration import Calibration
     from mezzotint.memory.machine.probe import usual_dtype
+    from mezzotint.memory.planning.advice import advised
     from mezzotint.memory.planning.denoise_tiles import with_chosen_tiles
     from mezzotint.memory.planning.planner import plan
     from mezzotint.memory.planning.savings import Savings
@@ -48,7 +50,11 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
     )
     known = calibration or Calibration()
     task = with_chosen_tiles(task, request.denoise_tile, machine, known, request.memory)
-    return plan(task, machine, calibration, request.memory)
+    made = plan(task, machine, calibration, request.memory)
+    if not request.advise:
+        return made
+    advice = advised(task, request, made, lambda other: plan(other, machine, calibration, request.memory))
+    return replace(made, advice=advice)
 
 
 def _shown(models: Sequence[ModelFootprint], sizes: tuple[tuple[int, int], ...]) -> list[list[tuple[int, int]]]:

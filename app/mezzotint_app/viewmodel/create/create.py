@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.jobs.store import enlarging_request, expand, title_of
 from mezzotint.library_protocol import Style
-from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest
+from mezzotint.protocol import GenerateRequest, ImageInput, ImageMetadata, MemoryPolicy, PlanRequest, faster_models
 from mezzotint.request_protocol import HIRES_SCALE, REFINE_SCALE
 from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
@@ -19,6 +19,7 @@ from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.checks import Checked, problems
 from mezzotint_app.viewmodel.create.command_line import command_line
+from mezzotint_app.viewmodel.create.faster import Faster
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.references import ReferencesModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
@@ -79,6 +80,7 @@ class CreateModel(QObject):
         self.preview = Preview(queue, runner, PixelLoader(librarian, pool, self), pool, self)
         self.seed = SeedChoice(state, self._last_seed, self)
         self.preflight = Preflight(engine, life, self)
+        self.faster = Faster(self.chosen, self.preflight, images, self)
         self.models.changed.connect(self.chosen.settle)
         for signal in (
             state.changed,
@@ -472,6 +474,8 @@ class CreateModel(QObject):
             deep_shrink=settings.deep_shrink,
             step_cache=settings.step_cache,
             denoise_tile=settings.denoise_tile if settings.second_pass or self.images.path() else None,
+            advise=True,
+            fast_models=faster_models(info, self.models.all()),
         )
 
     def _last_seed(self) -> int | None:

@@ -102,6 +102,11 @@ class Preflight(QObject):
     def _seconds(self, plan: Plan) -> float:
         return plan.seconds * self._images if self._learned is None else self._learned
 
+    def seconds(self) -> float | None:
+        """Return the expected seconds for all images, as shown; None without a plan."""
+        plan = self.plan()
+        return None if plan is None else self._seconds(plan)
+
     def segments(self) -> tuple[Segment, ...]:
         """Return the segments of the bar, from the left."""
         plan = self.plan()

@@ -10,6 +10,7 @@ from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.memory_bar import MemoryBar
+from mezzotint_app.windows.create.faster import FasterButton
 from mezzotint_app.windows.create.repeat_notice import RepeatNotice
 
 
@@ -31,6 +32,7 @@ class CreateFooter(QFrame):
         self._reasons.hide()
         self._why = icon_button("info", self.tr("Why this plan"), checkable=True)
         self._why.toggled.connect(self._show_plan)
+        self.faster = FasterButton(model.faster)
         self._problem = plain_label(wrap=True, role="error")
         self._hint = plain_label(wrap=True, role="muted")  # an empty prompt is not yet an error
         self._generate = QPushButton(icon_in("play", "accent_text"), "")
@@ -50,6 +52,7 @@ class CreateFooter(QFrame):
         plan.setSpacing(8)
         plan.addWidget(self._line, 1)
         plan.addWidget(self._refused, 1)
+        plan.addWidget(self.faster, 0, Qt.AlignmentFlag.AlignTop)
         plan.addWidget(self._why, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self._bar)
         layout.addLayout(plan)
