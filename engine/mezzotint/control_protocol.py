@@ -1,7 +1,7 @@
 """Protocol types for control images, which guide an image through a ControlNet or IP-Adapter. Standard library only."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from mezzotint.values.basic import Number, Path, Value, one_of, plain_number, shown
@@ -31,6 +31,7 @@ ControlType = Literal[
 Preprocess = Literal["none", "canny", "lines", "scribble", "gray", "tile"]
 CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)
 CONTROLLED_FAMILIES = ("sd15", "sdxl", "flux", "qwen-image", "z-image")  # unless they take reference images
+SELF_CONTROLLED = (("flux", "canny"), ("flux", "depth"))  # family and variant: they take an image themselves
 MAX_CONTROLS = 8
 MAX_CONTROL_WEIGHT = 2.0
 
@@ -40,7 +41,7 @@ class ControlRef:
     """A control image or image prompt, and the ControlNet or IP-Adapter that it is given to."""
 
     image: str
-    model: str  # file or folder
+    model: str = ""  # file, folder or name; empty: none, as the image is for the model itself
     weight: float = 1.0
     start: float = 0.0  # part of the stage's steps, 0 to 1, from which on it is used
     end: float = 1.0
@@ -52,6 +53,16 @@ class ControlRef:
     encoder_sha256: str | None = None  # of the encoder's first file; if given, a changed one is refused
     mask: str | None = None  # an image, white where an image prompt applies; None: everywhere
     mask_sha256: str | None = None  # of the mask; if given, a changed file is refused
+
+    def with_paths(self, place: Callable[[str], str], place_model: Callable[[str], str]) -> "ControlRef":
+        """The same with other paths; `place_model` is also given names."""
+        return replace(
+            self,
+            image=place(self.image),
+            model=place_model(self.model) if self.model else "",
+            encoder=None if self.encoder is None else place(self.encoder),
+            mask=None if self.mask is None else place(self.mask),
+        )
 
 
 _VALUES: Mapping[str, Value] = {
@@ -70,16 +81,16 @@ _KEYS = tuple(name for name in _VALUES if name != "image")
 
 @dataclass(frozen=True, slots=True)
 class ControlImage(Value):
-    """IMAGE,model=FILE with further keys; in job files also a table. A comma before a word and = is written twice."""
+    """IMAGE,model=MODEL with further keys; in job files also a table. A comma before a word and = is written twice."""
 
-    metavar: str = "IMAGE,model=FILE[,KEY=VALUE...]"
+    metavar: str = "IMAGE[,model=MODEL][,KEY=VALUE...]"
 
     def read(self, value: object) -> ControlRef:
         """Image, ControlNet and settings."""
         if isinstance(value, Mapping):
             return _ref({str(name): one for name, one in value.items()})
         if not isinstance(value, str):
-            raise ValueError(f"{shown(value)} is not text or a table; expected IMAGE,model=FILE")
+            raise ValueError(f"{shown(value)} is not text or a table; expected IMAGE,model=MODEL")
         return _ref(split_keyed(Path().read(value), "image"))
 
     def parse(self, word: str) -> ControlRef:
@@ -87,14 +98,14 @@ class ControlImage(Value):
         return _ref(split_keyed(word, "image"))
 
     def to_setting(self, value: ControlRef) -> str:
-        """IMAGE,model=FILE and what differs from the defaults."""
-        default = ControlRef(image="", model="")
+        """The image, and what differs from the defaults."""
+        default = ControlRef(image="")
         pairs = [(name, getattr(value, name)) for name in _KEYS]
         others = (f",{name}={written_keyed(one)}" for name, one in pairs if one != getattr(default, name))
         return "".join((written_keyed(value.image), *others))
 
     def to_arguments(self, value: ControlRef) -> list[str]:
-        """IMAGE,model=FILE and what differs from the defaults."""
+        """The image, and what differs from the defaults."""
         return [self.to_setting(value)]
 
 
@@ -118,9 +129,8 @@ def _ref(said: Mapping[str, object]) -> ControlRef:
             f"{shown(unknown)} is not a key; expected {', '.join(_KEYS)} (a comma in a file name is written twice)"
         )
     values = {name: _read(name, one) for name, one in said.items()}
-    for name, example in (("image", "edges.png"), ("model", "controlnet-canny.safetensors")):
-        if not values.get(name):
-            raise ValueError(f"no {name} is given; expected IMAGE,model=FILE, such as {name}={example}")
+    if not values.get("image"):
+        raise ValueError("no image is given; expected IMAGE,model=MODEL, such as image=edges.png")
     control = ControlRef(**values)
     check_control(control)
     return control

@@ -1,5 +1,6 @@
 """The engine: takes requests, generates images."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from mezzotint import machine, paths
@@ -97,7 +98,7 @@ class Engine:
         step of `cancelled()` turning true. Images saved before that stay.
         """
         with translate_errors():
-            return Job(request, self._resources(), on_event, cancelled).run()
+            return Job(self._with_files(request), self._resources(), on_event, cancelled).run()
 
     def generate_many(
         self, request: GenerateManyRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
@@ -108,7 +109,8 @@ class Engine:
         step, OutOfMemory if models do not fit, DeviceLost; UsageError for too many requests. Saved images stay.
         """
         with translate_errors():
-            return Many(request, self._resources(), on_event, cancelled).run()
+            named = replace(request, requests=tuple(map(self._with_files, request.requests)))
+            return Many(named, self._resources(), on_event, cancelled).run()
 
     def _resources(self) -> EngineResources:
         return EngineResources(
@@ -122,6 +124,11 @@ class Engine:
             facts=self._facts,
             reported_devices=self._reported_devices,
         )
+
+    def _with_files(self, request: GenerateRequest) -> GenerateRequest:
+        """The request with the files of control networks that it names."""
+        controls = (replace(control, model=self._catalog.control(control.model)) for control in request.controls)
+        return replace(request, controls=tuple(controls)) if request.controls else request
 
     def _upscaler(self, name: str) -> FileUsed:
         return fingerprint(self._catalog.upscaler(name), paths.cache_folder() / "fingerprints.json")

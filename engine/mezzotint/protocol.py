@@ -97,7 +97,7 @@ class LoraUsed:
 class ControlUsed:
     """A control image as it was applied."""
 
-    file: FileUsed  # of the ControlNet or IP-Adapter; if it has several, the first
+    file: FileUsed | None  # of the ControlNet or IP-Adapter; if it has several, the first; None: the model's own
     image: FileUsed
     weight: float
     start: float

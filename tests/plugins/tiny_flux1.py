@@ -19,6 +19,8 @@ _SIZES: dict[str, Any] = {
     "in_channels": 64,
 }
 _PIPELINES = {"kontext": "FluxKontextPipeline", "edit": "FluxKontextPipeline", "fill": "FluxFillPipeline"}
+_PIPELINES |= dict.fromkeys(("canny", "depth"), "FluxControlPipeline")
+_CHANNELS = {"fill": 384, "canny": 128, "depth": 128}
 
 
 def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0, **sides: object) -> Path:
@@ -28,7 +30,7 @@ def write_tiny_flux(folder: Path, *, variant: str = "dev", seed: int = 0, **side
 
     torch.manual_seed(seed)
     schnell, embeds = variant == "schnell", variant not in ("schnell", "undistilled", "edit")
-    channels = {"in_channels": 384, "out_channels": 64} if variant == "fill" else {}
+    channels = {"in_channels": _CHANNELS[variant], "out_channels": 64} if variant in _CHANNELS else {}
     pipeline = getattr(diffusers, _PIPELINES.get(variant, "FluxPipeline"))(
         scheduler=diffusers.FlowMatchEulerDiscreteScheduler(
             shift=1.0 if schnell else 3.0, use_dynamic_shifting=not schnell

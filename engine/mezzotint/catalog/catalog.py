@@ -12,7 +12,7 @@ from mezzotint.catalog.backgrounds import background_at, backgrounds_in
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.looking import Purpose, looking_networks, network_for
-from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, named_files
+from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, file_of, named_files
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
@@ -162,6 +162,10 @@ class Catalog:
     def controlnets(self) -> dict[str, Path]:
         """The ControlNet files in the usual folders, by name."""
         return named_files(self._places, CONTROLNETS)
+
+    def control(self, name: str) -> str:
+        """The file of a control network or control LoRA, by its name; the name if it is a path, or there is none."""
+        return file_of(name, self._places, (CONTROLNETS, LORAS))
 
     def embeddings(self) -> dict[str, Path]:
         """Embedding files by name."""

@@ -28,7 +28,9 @@ class FileKind:
 
 LORAS = FileKind(folders=("loras", "Lora"))
 EMBEDDINGS = FileKind(folders=("embeddings",))  # of textual inversion; in A1111 beside the folder models
-CONTROLNETS = FileKind(folders=("controlnet", "ControlNet"))
+CONTROLNETS = FileKind(
+    folders=("controlnet", "ControlNet", "t2i_adapter", "ipadapter", "style_models", "model_patches")
+)
 UPSCALERS = FileKind(
     folders=("upscale_models", "ESRGAN", "RealESRGAN", "SwinIR", "DAT", "HAT"), suffixes=(".safetensors", ".pth", ".pt")
 )
@@ -68,6 +70,15 @@ def _name(path: Path) -> str:
     if path.name.lower() != "model.onnx":
         return path.stem
     return (path.parent.parent if path.parent.name.lower() == "onnx" else path.parent).name
+
+
+def file_of(name: str, places: Places, kinds: Sequence[FileKind]) -> str:
+    """The path of the file with that name, with or without suffix; the name if it is a path, or there is none."""
+    if not name or Path(name).name != name or os.path.lexists(name):
+        return name
+    found = {known.casefold(): path for kind in reversed(kinds) for known, path in named_files(places, kind).items()}
+    path = found.get(name.casefold()) or found.get(name.removesuffix(".safetensors").casefold())
+    return name if path is None else str(path)
 
 
 def _files(folders: Sequence[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:

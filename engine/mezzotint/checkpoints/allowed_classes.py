@@ -175,6 +175,7 @@ PIPELINES: Mapping[str, Mapping[str, Allowed]] = {
     "StableDiffusion3Img2ImgPipeline": _SD3,
     "FluxFillPipeline": _FLUX,
     "FluxKontextPipeline": _FLUX,
+    "FluxControlPipeline": _FLUX,
 }
 
 # Classes that a control network's folder may name; the third is xinsir's name for the second.

@@ -91,6 +91,12 @@ class ModelSources:
         return pixels if network is not None and network.config.get("in_channels") == beside else 0
 
     @property
+    def takes_control(self) -> bool:
+        """Whether the denoiser takes the latents of a control image beside the sample (FLUX.1 Canny and Depth)."""
+        network = self.components.get("transformer")
+        return network is not None and network.config.get("in_channels") == 8 * self.latent_channels
+
+    @property
     def _latents(self) -> LatentLayout:
         vae = self.components["vae"]
         return latent_layout({**vae.config, "_class_name": vae.class_name})

@@ -150,7 +150,7 @@ def _controls(record: ImageRecord) -> dict[str, str]:
 def _control(control: ControlUsed) -> str:
     said = {
         "Module": control.preprocess,
-        "Model": _stem(control.file.path),
+        "Model": "None" if control.file is None else _stem(control.file.path),
         "Weight": _number(control.weight),
         "Guidance Start": _number(control.start),
         "Guidance End": _number(control.end),

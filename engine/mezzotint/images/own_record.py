@@ -133,4 +133,5 @@ def _loras(record: ImageRecord) -> dict[str, None]:
 def _controls(record: ImageRecord) -> dict[str, None]:
     """Names of ControlNets and their weights, each once."""
     used = (control for stage in record.stages for control in stage.controls)
-    return dict.fromkeys(f"{PureWindowsPath(one.file.path).name}:{one.weight:g}" for one in used)
+    files = ((one.file or one.image, one.weight) for one in used)
+    return dict.fromkeys(f"{PureWindowsPath(file.path).name}:{weight:g}" for file, weight in files)

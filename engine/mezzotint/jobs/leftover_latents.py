@@ -119,8 +119,9 @@ def _same_region(asked: RegionRef, made: RegionRef) -> bool:
 
 
 def _same_control(asked: ControlRef, made: ControlRef) -> bool:
-    paths = [tuple(_real(path) for path in (one.image, one.model, one.mask)) for one in (asked, made)]
-    return paths[0] == paths[1] and len({_settings_of(one) for one in (asked, made)}) == 1
+    paths = [tuple(_real(path) for path in (one.image, one.mask)) for one in (asked, made)]
+    same_model = _real(asked.model) == _real(made.model) or Path(made.model).stem == asked.model  # by its name
+    return same_model and paths[0] == paths[1] and len({_settings_of(one) for one in (asked, made)}) == 1
 
 
 def _settings_of(control: ControlRef) -> ControlRef:

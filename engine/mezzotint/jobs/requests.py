@@ -77,16 +77,7 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
         images=tuple(replace(image, path=_absolute(image.path)) for image in request.images),
         embeddings=tuple(map(_absolute, request.embeddings)),
         loras=tuple(replace(lora, path=_absolute(lora.path)) for lora in request.loras),
-        controls=tuple(
-            replace(
-                control,
-                image=_absolute(control.image),
-                model=_absolute(control.model),
-                encoder=None if control.encoder is None else _absolute(control.encoder),
-                mask=None if control.mask is None else _absolute(control.mask),
-            )
-            for control in request.controls
-        ),
+        controls=tuple(control.with_paths(_absolute, _absolute_control) for control in request.controls),
         init_upscaler=None if request.init_upscaler is None else _absolute_upscaler(request.init_upscaler),
         regions=tuple(region.with_mask(_absolute) for region in request.regions),
         cascade=replace(
@@ -117,6 +108,12 @@ def _absolute_upscaler(name: str) -> str:
     """Make the path of an upscaler absolute; a name stays."""
     looks_like_path = name.startswith(".") or Path(name).suffix.lower() in (".safetensors", ".pth", ".pt")
     return _absolute(name) if looks_like_path and _exists(name) else name
+
+
+def _absolute_control(name: str) -> str:
+    """Make the path of a control network absolute; a name stays."""
+    is_path = "/" in name or os.sep in name or Path(name).suffix.lower() == ".safetensors"
+    return _absolute(name) if is_path or _exists(name) else name
 
 
 def _absolute(path: str) -> str:

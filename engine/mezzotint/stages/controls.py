@@ -13,11 +13,12 @@ from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
 from mezzotint.families.control.fitting import why_not, with_control
 from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
-from mezzotint.families.control.settings import ControlSettings
+from mezzotint.families.control.settings import ControlKind, ControlSettings
 from mezzotint.families.family import ModelSources
 from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, Preprocess, Sampling
 
 _TENSOR = "control_{}"
+_OWN: ControlKind = "flux-control"  # of models that take a control image themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +52,24 @@ class ControlFitting:
             except ValueError as error:
                 raise UsageError(f"control: {error}") from None
         self._controls, self._used = controls, set[int]()
-        wanted = dict.fromkeys((control.model, control.encoder) for control in controls)
+        wanted = dict.fromkeys((control.model, control.encoder) for control in controls if control.model)
         self._opened = {(path, encoder): open_control(Path(path), encoder) for path, encoder in wanted}
         self._refusals: dict[int, str] = {}
 
     def fit(self, sources: ModelSources, model: str, sampling: Sampling, size: tuple[int, int]) -> FittedControls:
         """Return those that a stage's model can use, for images of this size in pixels."""
-        found, left_out = [], {}
+        found: list[StageControl] = []
+        left_out = {}
         for index, control in enumerate(self._controls):
+            if not control.model and sources.takes_control:
+                self._used.add(index)
+                found.append(_own_control(index, control, model, found))
+                continue
+            if not control.model:
+                why = f"no ControlNet is given for it, and {plain(model, 100)} takes no image itself; add model=..."
+                self._refusals.setdefault(index, why)
+                left_out[control.image] = f"{plain(control.image, 200)} is left out: {why}"
+                continue
             checkpoint = self._opened[control.model, control.encoder]
             reason = why_not(checkpoint, sources, model)
             if reason is not None:
@@ -78,6 +89,11 @@ class ControlFitting:
                 _check_size(control, int(str(config["downscale_factor"])), size)
                 made = replace(made, channels=int(str(config["in_channels"])))
             found.append(made)
+        if sources.takes_control and not any(control.settings.kind == _OWN for control in found):
+            raise UsageError(
+                f"{plain(model, 100)} needs a control image: give it with --control IMAGE, without model=, such as "
+                "--control edges.png"
+            )
         adds = any(control.settings.is_asked_each_step for control in found)
         if adds and sampling.deep_shrink is not None:
             raise UsageError(
@@ -95,14 +111,32 @@ class ControlFitting:
         """Raise ModelRefused for one that no stage could use."""
         for index, reason in self._refusals.items():
             if index not in self._used:
-                model = self._controls[index].model
-                raise ModelRefused(f"{plain(model, 300)}: {reason}; use one that was made for it")
+                control = self._controls[index]
+                if not control.model:
+                    raise UsageError(f"the control image {plain(control.image, 200)}: {reason}")
+                raise ModelRefused(f"{plain(control.model, 300)}: {reason}; use one that was made for it")
 
     def check_compiled(self) -> None:
         """Raise UsageError for an IP-Adapter, which compiled blocks would pass over."""
         name = next((checkpoint.path for checkpoint in self._opened.values() if checkpoint.kind == "ip-adapter"), None)
         if name is not None:
             raise UsageError(f"--compile and the IP-Adapter {plain(name, 200)} cannot be used together; leave one out")
+
+
+def _own_control(index: int, control: ControlRef, model: str, others: Sequence[StageControl]) -> StageControl:
+    """A control image that a model takes itself, without a ControlNet; raises UsageError for what that cannot be."""
+    if any(one.settings.kind == _OWN for one in others):
+        raise UsageError(f"{plain(model, 100)} takes one control image; leave {plain(control.image, 200)} out")
+    usual = ControlRef(image=control.image, type=control.type, preprocess=control.preprocess)
+    if replace(control, image_sha256=None) != usual:
+        raise UsageError(
+            f"{plain(model, 100)} takes a control image itself, in all steps; leave all keys but type and preprocess "
+            "out"
+        )
+    settings = ControlSettings(
+        component="transformer", tensor=_TENSOR.format(index), weight=1.0, start=0.0, end=1.0, kind=_OWN
+    )
+    return StageControl(index=index, settings=settings, preprocess=control.preprocess)
 
 
 def _check_size(control: ControlRef, factor: int, size: tuple[int, int]) -> None:
@@ -142,6 +176,22 @@ def controls_used(
 
 
 def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled: IsCancelled) -> ControlUsed:
+    used, encoder = _files_used(control, cancelled) if control.model else (None, None)
+    return ControlUsed(
+        file=used,
+        encoder=encoder,
+        mask=mask,
+        image=image,
+        weight=control.weight,
+        start=control.start,
+        end=control.end,
+        type=control.type,
+        preprocess=control.preprocess,
+    )
+
+
+def _files_used(control: ControlRef, cancelled: IsCancelled) -> tuple[FileUsed, FileUsed | None]:
+    """The network's first file, and that of its image encoder if it has one."""
     files = control_files(Path(control.model), control.encoder)
     shards = len(files) if is_folder(Path(control.model)) else 1
     used, *encoder = (
@@ -158,14 +208,4 @@ def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled
             f"{plain(control.model, 300)}: its image encoder {plain(control.encoder, 200)} has changed since it was "
             "used; give it again with --control"
         )
-    return ControlUsed(
-        file=used,
-        encoder=encoder[0] if encoder else None,
-        mask=mask,
-        image=image,
-        weight=control.weight,
-        start=control.start,
-        end=control.end,
-        type=control.type,
-        preprocess=control.preprocess,
-    )
+    return used, encoder[0] if encoder else None

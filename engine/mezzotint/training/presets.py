@@ -57,6 +57,8 @@ def preset_of(sources: ModelSources) -> Preset:
         )
     if sources.takes_mask:
         raise UsageError(f"this is an inpainting model ({sources.family} {variant}); train on the ordinary model")
+    if sources.takes_control:
+        raise UsageError(f"this model takes a control image ({sources.family} {variant}); train on the ordinary model")
     if sources.detected.conditional_refiner:
         raise UsageError(f"this is a conditional refiner ({sources.family} {variant}); train on an ordinary model")
     denoiser = next(part for name, part in sources.components.items() if name in ("unet", "transformer"))

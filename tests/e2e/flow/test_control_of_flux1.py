@@ -1,6 +1,7 @@
 """ControlNets of FLUX.1: bit for bit what diffusers' pipeline makes."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,3 +67,23 @@ def test_a_union_and_another_one(folder, shown, tmp_path):
     same(expected, ours(folder, tmp_path, **settings, controls=(depth, tile)))
     with pytest.raises(UsageError, match="does not know type=openpose; it knows canny, tile, depth, blur"):
         ours(folder, tmp_path, controls=(ControlRef(image=str(images[1]), model=str(plain), type="openpose"),))
+
+
+def test_models_that_take_the_image_themselves(shown, tmp_path):
+    folder = write_tiny_flux(tmp_path / "FLUX.1-Depth-dev", variant="depth")
+    made = pipeline("FluxControlPipeline", folder)
+    words = {"prompt": PROMPT, "height": SIDE, "width": SIDE, "num_inference_steps": STEPS, "guidance_scale": 10.0}
+    expected = made(**words, control_image=Image.open(shown / "0.png"), generator=generator()).images[0]
+    control = ControlRef(image=f"{shown}/0.png", type="depth")
+    same(expected, ours(folder, tmp_path, steps=STEPS, controls=(control,)))
+    with pytest.raises(UsageError, match="needs a control image: give it with --control IMAGE, without model="):
+        ours(folder, tmp_path, steps=STEPS)
+    with pytest.raises(UsageError, match="takes a control image itself, in all steps"):
+        ours(folder, tmp_path, controls=(replace(control, end=0.5),))
+    with pytest.raises(UsageError, match="takes one control image; leave"):
+        ours(folder, tmp_path, controls=(control, control))
+
+
+def test_models_that_take_none_need_a_controlnet(folder, shown, tmp_path):
+    with pytest.raises(UsageError, match="no ControlNet is given for it, and .*FLUX.1-dev takes no image itself"):
+        ours(folder, tmp_path, controls=(ControlRef(image=f"{shown}/0.png"),))

@@ -14,6 +14,7 @@ from tiny_z_image import write_tiny_z_image, write_tiny_z_image_control
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
+from mezzotint.paths import models_folder
 from mezzotint.protocol import ControlRef
 
 STEPS, AMPLE = 3, 512 * 2**20
@@ -51,7 +52,10 @@ def test_each_version_from_a_folder_and_a_file(folder, tmp_path, kind):
         untrained = {name: each for name, each in of_2_1.items() if name.startswith("control_noise_refiner.")}
         untrained["control_noise_refiner.0.before_proj.weight"].zero_()
         save_file(load_file(file) | untrained, file)
-    again = mine(controls=(ControlRef(image=shown, model=str(file), weight=0.8),))
+    named = models_folder() / "model_patches" / f"union-{kind}.safetensors"
+    named.parent.mkdir(parents=True, exist_ok=True)
+    named.write_bytes(file.read_bytes())
+    again = mine(controls=(ControlRef(image=shown, model=f"Union-{kind}", weight=0.8),))
     assert np.array_equal(made, again)
     assert not np.array_equal(made, mine())
 

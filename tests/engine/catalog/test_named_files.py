@@ -3,7 +3,7 @@
 import pytest
 
 from mezzotint.catalog import named_files as module
-from mezzotint.catalog.named_files import CONTROLNETS, LORAS, named_files
+from mezzotint.catalog.named_files import CONTROLNETS, LORAS, file_of, named_files
 from mezzotint.catalog.places import Places
 
 
@@ -35,3 +35,7 @@ def test_each_kind_has_folders_of_its_own(places, tmp_path):
     path.write_bytes(b"")
     assert named_files(places, CONTROLNETS) == {"canny": path}
     assert "canny" not in named_files(places, LORAS)
+    assert file_of("Canny.safetensors", places, (CONTROLNETS, LORAS)) == str(path)
+    assert file_of("a", places, (CONTROLNETS, LORAS)) == str(tmp_path / "own/loras/a.safetensors")
+    for other in ("", "depth", str(path), "a/canny"):
+        assert file_of(other, places, (CONTROLNETS, LORAS)) == other

@@ -10,7 +10,7 @@ from mezzotint.checkpoints.folder import open_folder
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
-from mezzotint.families.flux1.family import MAX_TOKENS, Flux1
+from mezzotint.families.flux1.family import Flux1
 from mezzotint.families.footprints import _tokens_for, footprint_of
 from mezzotint.library.tokens import TokenCounter
 from mezzotint.library_protocol import TokenRequest
@@ -20,6 +20,8 @@ DEFAULTS = {  # steps and guidance
     "kontext": (28, 2.5),
     "schnell": (4, 1.0),
     "fill": (50, 30.0),
+    "canny": (50, 30.0),
+    "depth": (30, 10.0),
     "undistilled": (28, 3.5),
     "edit": (28, 3.5),
 }
@@ -57,6 +59,8 @@ def file_of(path, *, channels=64, guidance=True):
         ("flux1-krea-dev_fp8_scaled", {}, "dev"),
         ("flux1-dev-kontext_fp8_scaled", {}, "kontext"),
         ("flux1-fill-dev", {"channels": 384}, "fill"),
+        ("flux1-canny-dev", {"channels": 128}, "canny"),
+        ("flux1-depth-dev", {"channels": 128}, "depth"),
         ("flux1-schnell", {"guidance": False}, "schnell"),
         ("OpenFLUX.1-fp8", {"guidance": False}, "undistilled"),
     ],
@@ -75,8 +79,8 @@ def test_fill_sees_each_pixel_of_a_mask(tmp_path):
 
 
 def test_a_transformer_with_other_channels_is_refused(tmp_path):
-    with pytest.raises(ModelRefused, match="128 input channels, as FLUX.1 Canny or Depth has, .* get one wi"):
-        detect(file_of(tmp_path / "flux1.safetensors", channels=128))
+    with pytest.raises(ModelRefused, match="a transformer with 96 input channels cannot be run; get one wi"):
+        detect(file_of(tmp_path / "flux1.safetensors", channels=96))
 
 
 @pytest.mark.parametrize("tokens", [16, 256, 1024, 4096, 8192])
@@ -111,7 +115,7 @@ def test_t5_sees_no_mask_and_the_network_as_many_tokens_as_t5(model):
     variant, folder = model
     sources = sources_of(folder)
     known = {name: _tokens_for(sources, name) for name in ("text_encoder", "text_encoder_2", "transformer")}
-    assert known == {"text_encoder": 0, "text_encoder_2": 0, "transformer": MAX_TOKENS[variant]}
+    assert known == {"text_encoder": 0, "text_encoder_2": 0, "transformer": (256 if variant == "schnell" else 512)}
 
 
 def test_words_are_counted_for_both_encoders(model):
@@ -119,7 +123,7 @@ def test_words_are_counted_for_both_encoders(model):
     counts = TokenCounter(Catalog.standard().find).count(TokenRequest(model=str(folder), prompt="a red house " * 100))
     assert [(one.encoder, one.limit) for one in counts] == [
         ("text_encoder", 75),
-        ("text_encoder_2", MAX_TOKENS[variant] - 1),
+        ("text_encoder_2", (256 if variant == "schnell" else 512) - 1),
     ]
     assert counts[0].cut == counts[0].tokens - 75 > 0
 

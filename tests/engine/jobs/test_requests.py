@@ -114,7 +114,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
         images=(ImageInput(path="../i.png"),),
         embeddings=("e",),
         loras=(LoraRef(path="/abs/l"),),
-        controls=(ControlRef(image="c.png", model="net"),),
+        controls=(ControlRef(image="c.png", model="nets/a"), ControlRef(image="c.png", model="union")),
         init_upscaler="4x-Sharp",
         regions=(RegionRef(mask="m.png", prompt="a"), RegionRef(prompt="b")),
         cascade=Cascade(stages=stages, transitions=(Transition(upscaler="4x.pth"), Transition())),
@@ -124,7 +124,8 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     assert resolved.images[0].path == str(tmp_path.parent / "i.png")
     assert resolved.embeddings == (f"{here}e",)
     assert resolved.loras[0].path == str(Path("/abs/l").absolute())
-    assert (resolved.controls[0].image, resolved.controls[0].model) == (f"{here}c.png", f"{here}net")
+    assert (resolved.controls[0].image, resolved.controls[0].model) == (f"{here}c.png", f"{here}nets{os.sep}a")
+    assert resolved.controls[1].model == "union"  # a name
     assert [one.upscaler for one in resolved.cascade.transitions] == [f"{here}4x.pth", "bicubic"]
     assert resolved.init_upscaler == "4x-Sharp"
     assert [region.mask for region in resolved.regions] == [f"{here}m.png", None]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.control_protocol import CONTROLLED_FAMILIES, MAX_CONTROLS
+from mezzotint.control_protocol import CONTROLLED_FAMILIES, MAX_CONTROLS, SELF_CONTROLLED
 from mezzotint.option import declared
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import HIRES_SCALE, MAX_COUNT, MAX_SEED
@@ -131,8 +131,11 @@ def _controls(checked: Checked) -> Iterator[tuple[str, str]]:
     if len(used) > MAX_CONTROLS:
         message = translate("Create", "{count} control images are too many: the limit is {most}.")
         yield "controls", message.format(count=len(used), most=MAX_CONTROLS)
+    is_own = checked.info is not None and (checked.info.family, checked.info.variant) in SELF_CONTROLLED
     waiting = next((one for one in used if not one.model), None)
-    if waiting is not None:
+    if is_own and waiting is None:
+        yield "controls", translate("Create", "This model needs a control image without a ControlNet. Add one.")
+    elif waiting is not None and not is_own:
         message = translate("Create", "Choose a ControlNet for {name}.")
         yield "controls", message.format(name=file_name(waiting.image))
 

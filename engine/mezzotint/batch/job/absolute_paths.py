@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mezzotint.images.naming import from_home
-from mezzotint.protocol import GenerateRequest, LoraRef, ModelRef, Stage
+from mezzotint.protocol import ControlRef, GenerateRequest, LoraRef, ModelRef, Stage
 
 _MODEL_FILES = (".safetensors", ".gguf", ".ckpt")
 _UPSCALER_FILES = (".safetensors", ".pth", ".pt")
@@ -18,16 +18,7 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
         images=tuple(replace(image, path=absolute(image.path, base)) for image in request.images),
         embeddings=tuple(absolute(path, base) for path in request.embeddings),
         loras=_loras(request.loras, base),
-        controls=tuple(
-            replace(
-                control,
-                image=absolute(control.image, base),
-                model=absolute(control.model, base),
-                encoder=None if control.encoder is None else absolute(control.encoder, base),
-                mask=None if control.mask is None else absolute(control.mask, base),
-            )
-            for control in request.controls
-        ),
+        controls=tuple(absolute_control(control, base) for control in request.controls),
         init_upscaler=None if request.init_upscaler is None else absolute_upscaler(request.init_upscaler, base),
         regions=tuple(region.with_mask(lambda path: absolute(path, base)) for region in request.regions),
         cascade=replace(
@@ -71,6 +62,16 @@ def absolute_model(name: str, base: Path) -> str:
 def absolute_upscaler(name: str, base: Path) -> str:
     """Make the path of an upscaler absolute; a name stays."""
     return _absolute_file(name, base, _UPSCALER_FILES)
+
+
+def absolute_control(control: ControlRef, base: Path) -> ControlRef:
+    """Make the paths of a control image absolute; the name of a control network stays."""
+
+    def place_model(name: str) -> str:
+        is_path = bool({"/", os.sep} & set(name)) or Path(name).suffix.lower() in _MODEL_FILES
+        return absolute(name, base) if is_path or os.path.lexists(base / name) else name
+
+    return control.with_paths(lambda path: absolute(path, base), place_model)
 
 
 def _absolute_file(name: str, base: Path, suffixes: tuple[str, ...]) -> str:

@@ -4,7 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mezzotint.batch.job.absolute_paths import absolute, absolute_model, absolute_upscaler, with_absolute_paths
+from mezzotint.batch.job.absolute_paths import (
+    absolute,
+    absolute_control,
+    absolute_model,
+    absolute_upscaler,
+    with_absolute_paths,
+)
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
 from mezzotint.batch.tasks.tables import TableRow, read_table
 from mezzotint.control_protocol import ControlImage
@@ -52,7 +58,7 @@ def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any op
         case Region():
             return value.with_mask(lambda path: absolute(path, base))
         case ControlImage():
-            return replace(value, image=absolute(value.image, base), model=absolute(value.model, base))
+            return absolute_control(value, base)
         case ModelName():
             return absolute_model(value, base)
         case NameOrFile():

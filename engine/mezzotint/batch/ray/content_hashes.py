@@ -36,8 +36,9 @@ class Need:
 class ContentHashes:
     """Hashes of the models and files of this machine, each computed once."""
 
-    def __init__(self, hash_of: HashOf, default_model: str) -> None:
-        self._hash_of, self._default = hash_of, default_model
+    def __init__(self, hash_of: HashOf, default_model: str, control: Callable[[str], str] = str) -> None:
+        """`control`: the file of a control network, by its name."""
+        self._hash_of, self._default, self._control = hash_of, default_model, control
         self._known: dict[tuple[Kind, str], str] = {}
         self._lock = threading.Lock()  # only one worker does the slow hashing
 
@@ -78,13 +79,16 @@ class ContentHashes:
         yield from (("file", lora.path) for lora in request.loras)
         yield from (("file", path) for path in request.embeddings)
         yield from (
-            ("file", str(file)) for one in request.controls for file in control_files(Path(one.model), one.encoder)
+            ("file", str(file))
+            for one in request.controls
+            if one.model
+            for file in control_files(Path(self._control(one.model)), one.encoder)
         )
 
 
 def standard_hashes(catalog: "Catalog") -> ContentHashes:
     """Return the hashes for the models of a catalog and the files of this machine."""
-    return ContentHashes(lambda kind, name: _hash_of(catalog, kind, name), catalog.default().id)
+    return ContentHashes(lambda kind, name: _hash_of(catalog, kind, name), catalog.default().id, catalog.control)
 
 
 def _hash_of(catalog: "Catalog", kind: Kind, name: str) -> str:

@@ -59,6 +59,9 @@ def _loras(request: GenerateRequest) -> list[tuple[str, float]]:
 
 def _controls(request: GenerateRequest) -> list[ControlRef]:
     """The control images, without what an earlier run did not know: paths elsewhere, and the networks' hashes."""
-    named = (replace(control, image="", model=Path(control.model).name, sha256=None) for control in request.controls)
+    named = (
+        replace(control, image="", model=Path(control.model).name.removesuffix(".safetensors"), sha256=None)
+        for control in request.controls
+    )
     plain = (replace(control, mask=control.mask and Path(control.mask).name, mask_sha256=None) for control in named)
     return [replace(control, encoder=None, encoder_sha256=None) for control in plain]

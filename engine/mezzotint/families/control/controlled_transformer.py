@@ -31,7 +31,7 @@ def controlled(
     `ask` calls it for latents at timesteps. Of two guidance halves, both are given what was made for the prompt, except
     for Z-Image's, as in diffusers.
     """
-    used = [one for one in conditioning.controls if one.takes_latents and one.weight]
+    used = [one for one in conditioning.controls if one.takes_latents and one.is_asked_each_step and one.weight]
     if not used:
         return network
     halves = 2 if conditioning.guided and not used[0].is_of_both_halves else 1

@@ -3,9 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-# ControlNets and T2I-Adapters are asked before each call of the denoiser; IP-Adapters once, and attended to.
+# ControlNets and T2I-Adapters are asked before each call of the denoiser; IP-Adapters once, and attended to. Some of
+# FLUX.1's transformers take the image themselves.
 ControlKind: TypeAlias = Literal[
-    "controlnet", "t2i-adapter", "ip-adapter", "flux-controlnet", "qwen-controlnet", "z-image-controlnet"
+    "controlnet",
+    "t2i-adapter",
+    "ip-adapter",
+    "flux-controlnet",
+    "qwen-controlnet",
+    "z-image-controlnet",
+    "flux-control",
 ]
 
 
@@ -13,7 +20,7 @@ ControlKind: TypeAlias = Literal[
 class ControlSettings:
     """One control image and its network."""
 
-    component: str  # of the model
+    component: str  # of the model; of its denoiser if that takes the image itself
     # Name in the conditioning of pixels (rows, 3 or 1, h, w) from 0 to 1, of latents for transformers, or of an
     # IP-Adapter's keys and values.
     tensor: str
@@ -27,12 +34,17 @@ class ControlSettings:
     @property
     def is_asked_each_step(self) -> bool:
         """Whether its network works while the denoiser does."""
+        return self.kind not in ("ip-adapter", "flux-control")
+
+    @property
+    def is_shown_each_step(self) -> bool:
+        """Whether the image, or its latents, is among the tensors."""
         return self.kind != "ip-adapter"
 
     @property
     def takes_latents(self) -> bool:
-        """Whether its network sees latents of the image, as ControlNets of transformers do."""
-        return self.kind in ("flux-controlnet", "qwen-controlnet", "z-image-controlnet")
+        """Whether latents of the image are seen, as by transformers and their ControlNets."""
+        return self.kind in ("flux-controlnet", "qwen-controlnet", "z-image-controlnet", "flux-control")
 
     @property
     def is_of_both_halves(self) -> bool:

@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     import torch
     from PIL import Image
 
-MAX_TOKENS = {"dev": 512, "kontext": 512, "fill": 512, "schnell": 256, "undistilled": 512, "edit": 512}  # of T5
+_USUAL, _SCHNELL = 512, 256  # most tokens of T5
+_CONTROLS = ("canny", "depth")  # variants that take a control image
 _CLIP_TOKENS = 77
 _WIDE = ((1568, 672), (1504, 688), (1456, 720), (1392, 752), (1328, 800), (1248, 832), (1184, 880), (1104, 944))
 # Sizes in pixels that Kontext (arXiv 2506.15742) was trained on: `PREFERRED_KONTEXT_RESOLUTIONS` of diffusers.
 _KONTEXT_SIZES = (*_WIDE, (1024, 1024), *((height, width) for width, height in _WIDE))
 _SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
 _CHANNELS = 64  # of the transformer's input tokens: 16 latent channels times 2x2
+_CONTROL_CHANNELS = 128  # those, and the control image's
 _FILL_CHANNELS = 384  # those, the masked image's, and an 8x8-pixel mask for each latent
 _UNDISTILLED = ("openflux", "libreflux", "distill")  # in file names: OpenFLUX.1, LibreFLUX, dev-de-distill
+_SHOWN = "shown"  # the control image when tracing
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
 
@@ -52,12 +55,20 @@ class Flux1(FlowFamily):
     spec = FlowSpec(
         name="flux",
         title="FLUX.1",
-        pipelines=("FluxPipeline", "FluxImg2ImgPipeline", "FluxKontextPipeline", "FluxFillPipeline"),
+        pipelines=(
+            "FluxPipeline",
+            "FluxImg2ImgPipeline",
+            "FluxKontextPipeline",
+            "FluxFillPipeline",
+            "FluxControlPipeline",
+        ),
         components=("transformer", "vae", "text_encoder", "tokenizer", "text_encoder_2", "tokenizer_2"),
         variants={
             "dev": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
             "kontext": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=2.5),
             "fill": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=30.0),
+            "canny": ModelDefaults(width=1024, height=1024, steps=50, guidance_scale=30.0),
+            "depth": ModelDefaults(width=1024, height=1024, steps=30, guidance_scale=10.0),
             "schnell": ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0),
             "undistilled": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
             "edit": ModelDefaults(width=1024, height=1024, steps=28, guidance_scale=3.5),
@@ -66,10 +77,11 @@ class Flux1(FlowFamily):
             "dev": _SCHEDULER,
             "kontext": _SCHEDULER,
             "fill": _SCHEDULER,
+            **dict.fromkeys(_CONTROLS, _SCHEDULER),
             "schnell": flow_scheduler(use_dynamic_shifting=False, max_image_seq_len=4096),
             "undistilled": _SCHEDULER,
         },
-        max_tokens=max(MAX_TOKENS.values()),
+        max_tokens=_USUAL,
         guidance="embedded",
         guidance_of={"undistilled": "cfg", "edit": "cfg"},
         masks_padding=False,
@@ -81,6 +93,8 @@ class Flux1(FlowFamily):
         config = folder.components["transformer"].config
         if config.get("in_channels") == _FILL_CHANNELS:
             return "fill"
+        if config.get("in_channels") == _CONTROL_CHANNELS:
+            return _control_variant(folder.path.name)
         distilled = bool(config.get("guidance_embeds"))
         if folder.pipeline_class == "FluxKontextPipeline":
             return "kontext" if distilled else "edit"
@@ -95,11 +109,13 @@ class Flux1(FlowFamily):
         channels = next(spec.shape[-1] for name, spec in tensors.items() if name.endswith(IMAGE_IN))
         if channels == _FILL_CHANNELS:
             return "fill"
+        if channels == _CONTROL_CHANNELS:
+            return _control_variant(file.path.stem)
         if channels != _CHANNELS:
             raise ModelRefused(
-                f"{plain(file.path, 300)}: a transformer with {channels} input channels, as FLUX.1 Canny or Depth "
-                f"has, cannot be run; get one with {_CHANNELS} (dev, Krea-dev, Kontext, schnell) or {_FILL_CHANNELS} "
-                "(Fill)"
+                f"{plain(file.path, 300)}: a transformer with {channels} input channels cannot be run; get one with "
+                f"{_CHANNELS} (dev, Krea-dev, Kontext, schnell), {_CONTROL_CHANNELS} (Canny, Depth) or "
+                f"{_FILL_CHANNELS} (Fill)"
             )
         words = file.path.stem.lower()
         if not any(name.endswith(GUIDANCE) for name in tensors):
@@ -108,7 +124,7 @@ class Flux1(FlowFamily):
 
     def text_tokens(self, sources: ModelSources) -> int:
         """Maximum number of text tokens: T5's, or fewer if the folder's mezzotint.json says so."""
-        most = MAX_TOKENS[sources.detected.variant]
+        most = _SCHNELL if sources.detected.variant == "schnell" else _USUAL
         said = (
             sources.checkpoint.settings.get("max_tokens") if isinstance(sources.checkpoint, FolderCheckpoint) else None
         )
@@ -143,13 +159,16 @@ class Flux1(FlowFamily):
     def ask(
         self, network: Network, rows: "torch.Tensor", timestep: "torch.Tensor", conditioning: Conditioning
     ) -> "torch.Tensor":
-        """Predict the velocity from latents packed into 2x2 tokens; Fill also takes the masked image and the mask."""
+        """Predict the velocity from latents packed into 2x2 tokens; some take a control image, or a masked one, too."""
         import torch
 
         tensors = conditioning.tensors
         tokens, places = with_tokens(rows, conditioning, packed, _places)
         if "mask" in tensors:
             tokens = torch.cat([tokens, packed(tensors["masked"]), packed(tensors["mask"])], dim=2)
+        if network.config.in_channels == _CONTROL_CHANNELS:
+            own = (one.tensor for one in conditioning.controls if one.kind == "flux-control")
+            tokens = torch.cat([tokens, packed(tensors[next(own, _SHOWN)])], dim=2)
         seen = network(
             hidden_states=tokens,
             encoder_hidden_states=tensors["text"],
@@ -172,9 +191,16 @@ class Flux1(FlowFamily):
         }
 
     def seen_beside(self, config: Mapping[str, object], channels: int) -> Mapping[str, int]:
-        """Fill's masked image and mask."""
+        """Fill's masked image and mask, or a control image."""
+        if config.get("in_channels") == _CONTROL_CHANNELS:
+            return {_SHOWN: channels}
         fill = config.get("in_channels") == _FILL_CHANNELS
         return {"masked": channels, "mask": _FILL_CHANNELS // 4 - 2 * channels} if fill else {}
+
+
+def _control_variant(name: str) -> str:
+    """Canny and Depth have the same shapes."""
+    return "depth" if "depth" in name.lower() else "canny"
 
 
 def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":

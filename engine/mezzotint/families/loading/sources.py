@@ -57,8 +57,9 @@ def _check_fit(checkpoint: FolderCheckpoint, components: Mapping[str, ComponentS
     channels = layout.channels
     for name in ("unet", "transformer"):
         found = components[name].config.get("in_channels", 4) if name in components else channels
-        # Latents may be in 2x2 patches, or have a mask and the latents of a masked image beside them.
-        if found not in (channels, 4 * channels, 2 * channels + 1, 4 * (2 * channels + layout.factor**2)):
+        # Latents may be in 2x2 patches, or have a control image's, or a mask and a masked image's, beside them.
+        beside = (2 * channels + 1, 8 * channels, 4 * (2 * channels + layout.factor**2))
+        if found not in (channels, 4 * channels, *beside):
             raise ModelRefused(
                 f"{checkpoint.path}: {name} takes {found} channels, its vae makes {channels}; the parts belong to "
                 "different models"

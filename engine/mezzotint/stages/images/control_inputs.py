@@ -53,7 +53,7 @@ class ControlInputs:
                     ]
                 )
                 for control in controls
-                if control.settings.is_asked_each_step
+                if control.settings.is_shown_each_step
             }
             | masks,
         )

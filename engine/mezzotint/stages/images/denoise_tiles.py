@@ -45,7 +45,7 @@ def predict_in_tiles(
 
 def _images(conditioning: Conditioning) -> list[str]:
     """The names of control images, and of masks of image prompts; what these have become themselves is no image."""
-    shown = [control.tensor for control in conditioning.controls if control.is_asked_each_step]
+    shown = [control.tensor for control in conditioning.controls if control.is_shown_each_step]
     return [*shown, *(control.mask for control in conditioning.controls if control.mask is not None)]
 
 

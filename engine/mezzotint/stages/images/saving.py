@@ -194,8 +194,8 @@ def _resolved_controls(controls: tuple[ControlRef, ...], used: tuple[ControlUsed
         replace(
             control,
             image=str(Path(control.image).resolve()),
-            model=str(Path(control.model).resolve()),
-            sha256=files.file.sha256,
+            model=str(Path(control.model).resolve()) if control.model else "",
+            sha256=None if files.file is None else files.file.sha256,
             image_sha256=files.image.sha256,
             mask=None if control.mask is None else str(Path(control.mask).resolve()),
             mask_sha256=None if files.mask is None else files.mask.sha256,

@@ -109,3 +109,7 @@ def test_control_images_need_a_network_and_a_model_that_takes_them():
     assert told(1, "flux") == ""
     waiting = replace(CHECKED, settings=CreateSettings(controls=(ControlChoice(image="/a/edges.png"),)))
     assert problems(waiting)["controls"] == "Choose a ControlNet for edges.png."
+    canny = replace(model_info("m", "flux"), variant="canny")
+    assert "controls" not in problems(replace(waiting, info=canny))
+    needs = "This model needs a control image without a ControlNet. Add one."
+    assert problems(replace(CHECKED, info=canny))["controls"] == needs
