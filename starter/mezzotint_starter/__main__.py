@@ -34,6 +34,7 @@ PHASES = (
     "variant",
     "preview-decoder",
     "upscaler",
+    "control",
 )
 
 

@@ -22,10 +22,11 @@ from mezzotint_starter.upscaler_training import make_upscaler
 from mezzotint_starter.variants.recipe import ALL_VARIANTS, TRUNK, VARIANTS, make_trunk, make_variant
 from mezzotint_starter.variants.refine import REFINERS, make_refiner
 from mezzotint_starter.xl.clip_recipe import make_xl
+from mezzotint_starter.xl.control_training import make_control
 
 LOG = logging.getLogger("mezzotint_starter")
-MODELS = ("dit", "preview-decoder", "upscaler", "xl", "flow", "judge")
-_ALONE = ("judge", "preview-decoder", "upscaler")  # need no autoencoder in training
+MODELS = ("dit", "preview-decoder", "upscaler", "xl", "control", "flow", "judge")
+_ALONE = ("judge", "preview-decoder", "upscaler", "control")  # need no autoencoder in training
 
 
 def run(plan: Plan, only: str | None = None) -> Path:
@@ -55,6 +56,7 @@ def _make_models(plan: Plan, only: str | None) -> None:
         "preview-decoder": _make_preview_decoder,
         "upscaler": _make_upscaler,
         "xl": _make_xl,
+        "control": _make_control,
         "flow": _make_flow,
         "judge": _make_judge,
     }
@@ -80,6 +82,10 @@ def _make_upscaler(plan: Plan, _: AutoencoderKL) -> None:
 
 def _make_xl(plan: Plan, autoencoder: AutoencoderKL) -> None:
     make_xl(plan, autoencoder, trained_note(plan, autoencoder))
+
+
+def _make_control(plan: Plan, _: AutoencoderKL) -> None:
+    make_control(plan)
 
 
 def _make_flow(plan: Plan, autoencoder: AutoencoderKL) -> None:

@@ -12,13 +12,13 @@ from mezzotint.catalog.backgrounds import background_at, backgrounds_in
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.looking import Purpose, looking_networks, network_for
-from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, file_of, named_files
+from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, UPSCALERS, file_of, named_files
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
-from mezzotint.catalog.upscalers import upscaler_at, upscalers_in
+from mezzotint.catalog.upscalers import upscaler_at
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
@@ -177,7 +177,7 @@ class Catalog:
 
     def upscalers(self) -> tuple[str, ...]:
         """The names of all upscalers found, the bundled one first."""
-        return tuple(upscalers_in(self._places))
+        return tuple(named_files(self._places, UPSCALERS))
 
     def upscaler(self, name: str) -> Path:
         """The file of an upscaler, by name or path; raises UnknownModel, naming those that there are."""

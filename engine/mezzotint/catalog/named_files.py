@@ -11,8 +11,9 @@ from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.place import at_home
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_file
+from mezzotint.checkpoints.regular_file import is_file, is_folder
 from mezzotint.errors import UnknownModel
+from mezzotint.library_protocol import BUNDLED_UPSCALER
 
 _MOST_FILES = 10_000
 _DEEPEST = 4  # folders below these
@@ -24,32 +25,42 @@ class FileKind:
 
     folders: tuple[str, ...]
     suffixes: tuple[str, ...] = (".safetensors",)
+    bundled: tuple[str, str] | None = None  # the name of the one that comes with the program, and its place there
 
 
 LORAS = FileKind(folders=("loras", "Lora"))
 EMBEDDINGS = FileKind(folders=("embeddings",))  # of textual inversion; in A1111 beside the folder models
 CONTROLNETS = FileKind(
-    folders=("controlnet", "ControlNet", "t2i_adapter", "ipadapter", "style_models", "model_patches")
+    folders=("controlnet", "ControlNet", "t2i_adapter", "ipadapter", "style_models", "model_patches"),
+    bundled=("starter-edges", "xl-edges/controlnet"),
 )
 UPSCALERS = FileKind(
-    folders=("upscale_models", "ESRGAN", "RealESRGAN", "SwinIR", "DAT", "HAT"), suffixes=(".safetensors", ".pth", ".pt")
+    folders=("upscale_models", "ESRGAN", "RealESRGAN", "SwinIR", "DAT", "HAT"),
+    suffixes=(".safetensors", ".pth", ".pt"),
+    bundled=(BUNDLED_UPSCALER, "upscaler/model.safetensors"),
 )
-
-
 BACKGROUNDS = FileKind(folders=("background_removal", "BiRefNet", "RMBG", "rembg"), suffixes=(".onnx",))
 
 
 def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
-    """The files by their name without suffix; of several with one name the first."""
+    """The files by their name without suffix, the bundled one first; of several with one name the first."""
     named = (*((places.models,) if places.models is not None else ()), *places.named)
     trained = () if places.models is None or kind is not LORAS else (places.models.parent / "loras",)
     folders = dict.fromkeys((*(folder for path in named for folder in part_folders(path, kind.folders)), *trained))
-    found: dict[str, Path] = {}
+    found = dict(_bundled(places, kind))
     for path in _files(tuple(folders), kind.suffixes):
         if len(found) == _MOST_FILES:
             break
         found.setdefault(_name(path), path)
     return found
+
+
+def _bundled(places: Places, kind: FileKind) -> Iterator[tuple[str, Path]]:
+    if kind.bundled is not None and places.bundled is not None:
+        name, place = kind.bundled
+        path = places.bundled / place
+        if is_file(path) or is_folder(path):
+            yield name, path
 
 
 def file_named(name: str, found: Mapping[str, Path], none: str) -> Path:

@@ -36,6 +36,7 @@ class UNetTask:
 
     phase: str
     refiner: bool
+    empty_share: float = EMPTY_SHARE
 
     @property
     def below(self) -> dict[bool, int]:
@@ -105,8 +106,9 @@ def train_unet(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Noisy latents and velocity targets (b, 4, h, w), timesteps (b,), and prompts."""
+    """Noisy latents and velocity targets (b, 4, h, w), timesteps and numbers of the images (b,), and prompts."""
 
+    chosen: Tensor
     noisy: Tensor
     velocity: Tensor
     timesteps: Tensor
@@ -124,6 +126,7 @@ def draw_batch(images: TrainingLatents, alphas_cumprod: Tensor, task: UNetTask, 
     alpha_cumprod = alphas_cumprod[timesteps].view(-1, 1, 1, 1)
     signal, noise_scale = alpha_cumprod.sqrt(), (1 - alpha_cumprod).sqrt()
     return Batch(
+        chosen=chosen,
         noisy=signal * clean + noise_scale * noise,
         velocity=signal * noise - noise_scale * clean,
         timesteps=timesteps,
@@ -134,7 +137,8 @@ def draw_batch(images: TrainingLatents, alphas_cumprod: Tensor, task: UNetTask, 
 def _prompts(indices: list[int], task: UNetTask, *, seed: int, step: int) -> list[str]:
     rng = step_random(seed, task.phase, step)
     return [
-        "" if rng.random() < EMPTY_SHARE else random_caption(training_scene(seed, index), rng)[0] for index in indices
+        "" if rng.random() < task.empty_share else random_caption(training_scene(seed, index), rng)[0]
+        for index in indices
     ]
 
 

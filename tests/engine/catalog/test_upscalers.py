@@ -2,8 +2,9 @@
 
 import pytest
 
+from mezzotint.catalog.named_files import UPSCALERS, named_files
 from mezzotint.catalog.places import Places
-from mezzotint.catalog.upscalers import upscaler_at, upscalers_in
+from mezzotint.catalog.upscalers import upscaler_at
 from mezzotint.errors import UnknownModel
 
 
@@ -22,7 +23,7 @@ def places(tmp_path):
 
 
 def test_they_have_names(places):
-    assert list(upscalers_in(places)) == ["starter-2x", "2x-Soft", "4x-Sharp"]
+    assert list(named_files(places, UPSCALERS)) == ["starter-2x", "2x-Soft", "4x-Sharp"]
     assert upscaler_at("4x-Sharp", places).name == "4x-Sharp.pth"
 
 

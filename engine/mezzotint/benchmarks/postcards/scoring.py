@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from PIL import Image
 
-from mezzotint.benchmarks.postcards.captions import VALUES, all_attributes, chance, random_caption
+from mezzotint.benchmarks.postcards.captions import VALUES, StatedAttributes, all_attributes, chance, random_caption
 from mezzotint.benchmarks.postcards.edits import Edit, judging_edit
 from mezzotint.benchmarks.postcards.judge import Judge, pixels_of
+from mezzotint.benchmarks.postcards.layout import OTHERS, follows_layout
 from mezzotint.benchmarks.postcards.measures import Array, detail, frechet_distance, wilson_interval
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.wording import TERRAIN_PHRASES, TIME_PHRASES
@@ -29,6 +30,7 @@ class EvalCase:
     prompt: str
     scene: Scene
     edit: Edit | None = None  # the edit that the prompt asks for, of a reference image
+    drawn: bool = False  # the image is to follow the scene's drawing, whose place the prompt does not state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +53,14 @@ class Score:
     seconds: float | None  # compute time per image; None for drawn images
     images: int
     edits: dict[str, Share] | None = None  # the edited attribute is right ("edited"), all attributes are ("all")
+    layout: Share | None = None  # the image follows its drawing's edges more closely than other drawings' of the scene
 
 
 def eval_cases(count: int) -> Iterator[EvalCase]:
     """Yield the first `count` cases, which never change."""
     for number in range(count):
         scene = judging_scene(WORLD, number)
-        yield EvalCase(number=number, prompt=_telling_all(scene, number), scene=scene)
+        yield EvalCase(number=number, prompt=_telling(scene, number, all_attributes(scene)), scene=scene)
 
 
 def edit_cases(count: int) -> Iterator[EvalCase]:
@@ -65,6 +68,14 @@ def edit_cases(count: int) -> Iterator[EvalCase]:
     for number in range(count):
         edit = judging_edit(WORLD, number)
         yield EvalCase(number=number, prompt=edit.instruction, scene=edit.after, edit=edit)
+
+
+def layout_cases(count: int) -> Iterator[EvalCase]:
+    """Yield the first `count` scenes with prompts that state all but the place, for images that follow a drawing."""
+    for number in range(count):
+        scene = judging_scene(WORLD, number)
+        stated = replace(all_attributes(scene), place=None)
+        yield EvalCase(number=number, prompt=_telling(scene, number, stated), scene=scene, drawn=True)
 
 
 def word_cases(word: str, kind: str, colour: str, count: int) -> Iterator[EvalCase]:
@@ -84,12 +95,12 @@ def word_cases(word: str, kind: str, colour: str, count: int) -> Iterator[EvalCa
         yield EvalCase(number=number, prompt=prompt, scene=scene)
 
 
-def _telling_all(scene: Scene, number: int) -> str:
-    """Return the first of the scene's random captions that states all attributes."""
+def _telling(scene: Scene, number: int, wanted: StatedAttributes) -> str:
+    """Return the first of the scene's random captions that states these attributes."""
     rng = random.Random(f"bench {WORLD} {number}")
     while True:
         prompt, stated = random_caption(scene, rng)
-        if stated == all_attributes(scene):
+        if stated == wanted:
             return prompt
 
 
@@ -101,6 +112,7 @@ class Scorer:
         self._right = dict.fromkeys(VALUES, 0)
         self._edits = {"edited": 0, "all": 0}
         self._are_edits = False
+        self._followed: list[bool] = []
         self._made: list[Array] = []
         self._drawn: list[Array] = []
         self._detail_made = self._detail_drawn = 0.0
@@ -114,6 +126,8 @@ class Scorer:
         made_features, drawn_features = self._features(case, image, drawn)
         self._made.append(made_features)
         self._drawn.append(drawn_features)
+        if case.drawn:
+            self._followed.append(follows_layout(image, case.scene))
         self._detail_made += detail(image)
         self._detail_drawn += detail(drawn)
         if seconds is not None:
@@ -144,6 +158,7 @@ class Scorer:
             seconds=sum(self._seconds) / len(self._seconds) if self._seconds else None,
             images=asked,
             edits={name: _share(right, asked, 0.0) for name, right in self._edits.items()} if self._are_edits else None,
+            layout=_share(sum(self._followed), asked, 1 / (OTHERS + 1)) if self._followed else None,
         )
 
 
@@ -157,5 +172,5 @@ def score_drawn(judge: Judge, cases: Iterable[EvalCase]) -> Score:
     scorer = Scorer(judge)
     for case in cases:
         again = replace(case.scene, seed=case.scene.seed ^ 1)
-        scorer.add(case, paint(again))
+        scorer.add(replace(case, drawn=False), paint(again))
     return scorer.score()

@@ -23,6 +23,7 @@ from mezzotint.cli.command_options import add_command, add_json, add_models_fold
 from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_engine_options, add_option, options_of
 from mezzotint.cli.reporter import Reporter
+from mezzotint.control_protocol import ControlRef
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.options import Options
 from mezzotint.protocol import Event, GenerateResult, ModelRef, Step
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from mezzotint.benchmarks.postcards.judge import Judge
     from mezzotint.benchmarks.postcards.scoring import EvalCase, Score, Share
+    from mezzotint.benchmarks.postcards.world import Scene
     from mezzotint.catalog import Catalog
     from mezzotint.cli.command_options import Commands
     from mezzotint.engine import Engine
@@ -43,6 +45,7 @@ EXAMPLES = """\
   mezzotint bench starter -m starter-dit --prompts 500 --steps 10 --guidance 4 --json
   mezzotint bench starter --hires 2 --keep out/
   mezzotint bench starter -m starter-flow --edits --prompts 100
+  mezzotint bench starter -m starter-xl --layout starter-edges
   mezzotint bench starter -m starter-dit --lora zibble.safetensors --new-word "zibble=purple castle" --prompts 24
   mezzotint bench starter -m starter-xl --refiner starter-xl-refiner --prompts 48 --sheet sheet.png
 
@@ -52,6 +55,8 @@ distance: Frechet's, squared, in the judge's features, to drawn images of the sa
   compare with what other drawings of the scenes get.
 edited, all (--edits): how often the judge sees what the instruction asked for, and how often it sees everything as it
   should be after the edit: an image left as it is gets 0.
+layout (--layout): how often an image's edges agree better with those of the drawing that it is to follow than with
+  those of fifteen other drawings of the same scene. Prompts do not state the place of things then.
 detail: the mean absolute Laplacian of the luminance, as a share of that of the drawn images; noise counts too.
 seconds: compute time of one image, without loading and saving.
 """
@@ -93,6 +98,12 @@ def add(commands: "Commands") -> None:
         help="edit drawings by an instruction instead, with a model that takes reference images",
     )
     parser.add_argument(
+        "--layout",
+        metavar="CONTROLNET",
+        type=text,
+        help="the images are to follow the edges of drawings, by this ControlNet, such as starter-edges; none: not",
+    )
+    parser.add_argument(
         "--new-word",
         metavar="WORD=COLOUR KIND",
         type=text,
@@ -131,7 +142,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     scores = {}
     with contextlib.closing(context.make_engine(catalog)) as engine:
         for model in models:
-            bench = _Bench(engine, context, options_of(arguments), cases, arguments.enlarge or 1)
+            options = options_of(arguments)
+            bench = _Bench(engine, context, options, cases, arguments.enlarge or 1, arguments.layout)
             scores[model] = bench.score(model, judge, arguments.keep, arguments.sheet)
     drawn = score_drawn(judge, cases)
     if arguments.json:
@@ -142,14 +154,17 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
 
 
 def _cases(arguments: argparse.Namespace) -> "list[EvalCase]":
-    from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases, word_cases
+    from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases, layout_cases, word_cases
 
+    if sum(map(bool, (arguments.edits, arguments.layout, arguments.new_word))) > 1:
+        raise UsageError("--edits, --layout and --new-word exclude each other: give one")
     if arguments.new_word is None:
-        return list((edit_cases if arguments.edits else eval_cases)(arguments.prompts))
+        kind = edit_cases if arguments.edits else layout_cases if arguments.layout else eval_cases
+        return list(kind(arguments.prompts))
     word, _, thing = arguments.new_word.partition("=")
     colour, _, kind = thing.strip().rpartition(" ")
-    if not word.strip() or not colour or arguments.edits:
-        raise UsageError("--new-word takes a word and what it stands for, such as 'zibble=purple castle'; not --edits")
+    if not word.strip() or not colour:
+        raise UsageError("--new-word takes a word and what it stands for, such as 'zibble=purple castle'")
     return list(word_cases(word.strip(), kind, colour.strip(), arguments.prompts))
 
 
@@ -188,10 +203,16 @@ class _Bench:
     """Generates and scores images with one engine."""
 
     def __init__(
-        self, engine: "Engine", context: Context, options: Options, cases: "Sequence[EvalCase]", enlarge: int
+        self,
+        engine: "Engine",
+        context: Context,
+        options: Options,
+        cases: "Sequence[EvalCase]",
+        enlarge: int,
+        controlnet: str | None,
     ) -> None:
         self._engine, self._context, self._options = engine, context, options
-        self._cases, self._enlarge = cases, enlarge
+        self._cases, self._enlarge, self._controlnet = cases, enlarge, controlnet
 
     def score(self, model: str, judge: "Judge", keep: str | None, sheet: Path | None) -> "Score":
         """Generate the model's images and judge each."""
@@ -228,6 +249,7 @@ class _Bench:
             seed=case.number,
             output=f"{folder}/[model]-[seed].png",
             reference=_references(case, folder),
+            control=_controls(case, self._controlnet, folder),
         )
 
         def on_event(event: Event) -> None:
@@ -238,14 +260,23 @@ class _Bench:
 
 def _references(case: "EvalCase", folder: str) -> tuple[str, ...]:
     """Save a drawing of the scene before the case's edit; none if it is not an edit."""
+    return () if case.edit is None else (_drawn(case.edit.before, Path(folder) / f"before-{case.number}.png"),)
+
+
+def _controls(case: "EvalCase", controlnet: str | None, folder: str) -> tuple[ControlRef, ...]:
+    """Save the drawing that the case's image is to follow."""
+    if not case.drawn or controlnet is None or controlnet == "none":
+        return ()
+    image = _drawn(case.scene, Path(folder) / f"drawing-{case.number}.png")
+    return (ControlRef(image=image, model=controlnet, preprocess="canny"),)
+
+
+def _drawn(scene: "Scene", path: Path) -> str:
     from mezzotint.benchmarks.postcards.painting import paint
 
-    if case.edit is None:
-        return ()
-    path = Path(folder) / f"before-{case.number}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    paint(case.edit.before, _DRAWN_SIZE).save(path)
-    return (str(path),)
+    paint(scene, _DRAWN_SIZE).save(path)
+    return str(path)
 
 
 def _overall_step(event: Event, done: int, count: int) -> Event:
@@ -281,6 +312,9 @@ def _table(scores: Mapping[str, "Score"], drawn: "Score") -> str:
     rows += [
         (name, "", *(_format_share(each.edits[name]) for each in every if each.edits)) for name in drawn.edits or ()
     ]
+    followed = [score.layout for score in scores.values() if score.layout is not None]
+    if followed:
+        rows.append(("layout", f"{followed[0].chance:.3f}", *map(_format_share, followed), ""))
     rows.append(("distance", "", *(f"{score.frechet:.3f}" for score in every)))
     rows.append(("detail", "", *(f"{score.detail:.3f}" for score in every)))
     rows.append(("seconds", "", *("" if score.seconds is None else f"{score.seconds:.2f}" for score in every)))

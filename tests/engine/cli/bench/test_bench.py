@@ -11,7 +11,7 @@ from mezzotint import paths
 from mezzotint.benchmarks.postcards.captions import VALUES
 from mezzotint.benchmarks.postcards.judge import build_judge, save_judge
 from mezzotint.benchmarks.postcards.painting import paint
-from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases
+from mezzotint.benchmarks.postcards.scoring import edit_cases, eval_cases, layout_cases
 from mezzotint.cli.interrupt import Interrupt
 from mezzotint.errors import Cancelled
 from mezzotint.protocol import Decoding, ModelRef, Sampling, Step, Timings
@@ -86,6 +86,18 @@ def test_edits_are_asked_of_drawings(bench, tmp_path):
     assert {"edited", "all"} <= {line.split()[0] for line in done.out.splitlines()}
 
 
+def test_layouts_of_drawings_are_followed(bench, tmp_path):
+    done = bench("--layout", "starter-edges", "-m", "starter-dit", "--keep", str(tmp_path / "kept"))
+    assert done.code == 0, done.err
+    for request, case in zip(done.engine.requests, layout_cases(2), strict=True):
+        (control,) = request.controls
+        assert (control.model, control.preprocess, request.prompt) == ("starter-edges", "canny", case.prompt)
+        assert list(Image.open(control.image).getdata()) == list(paint(case.scene, 256).getdata())
+    (row,) = [line.split() for line in done.out.splitlines() if line.startswith("layout")]
+    assert row[1:3] == ["0.062", "1.000"]  # the stand-in for the engine draws the scenes
+    assert not any(request.controls for request in bench("--layout", "none", "-m", "mine").engine.requests)
+
+
 def test_the_table(bench):
     done = bench()
     header, *rows = done.out.splitlines()
@@ -104,7 +116,7 @@ def test_the_json(bench):
     assert set(done.json) == {"models", "judge"}
     assert set(done.json["models"]) == {"mine"}
     score = done.json["models"]["mine"]
-    assert set(score) == {"attributes", "frechet", "detail", "seconds", "images", "edits"}
+    assert set(score) == {"attributes", "frechet", "detail", "seconds", "images", "edits", "layout"}
     assert list(score["attributes"]) == list(VALUES)
     for share in score["attributes"].values():
         assert share["low"] <= share["accuracy"] <= share["high"]
@@ -238,6 +250,7 @@ def test_ctrl_c_stops_between_images(bench):
         ["starter", "a prompt"],
         ["starter", "--seed", "1"],
         ["starter", "--new-word", "zibble"],
+        ["starter", "--layout", "starter-edges", "--edits"],
         ["starter", "--new-word", "zibble=purple dragon"],
         ["starter", "--steps", "0"],
         ["starter", "--hires-space", "pixel"],
