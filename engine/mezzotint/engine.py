@@ -26,9 +26,10 @@ from mezzotint.protocol import (
     PlanRequest,
 )
 from mezzotint.quantization.products.selection import ProductBackends
+from mezzotint.stages.details.job import job_of
 from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.images.decode_latents_file import decode_latents_file
-from mezzotint.stages.job import EngineResources, Job
+from mezzotint.stages.job import EngineResources
 from mezzotint.stages.many import Many
 from mezzotint.stages.planning import planned
 
@@ -98,7 +99,7 @@ class Engine:
         step of `cancelled()` turning true. Images saved before that stay.
         """
         with translate_errors():
-            return Job(self._with_files(request), self._resources(), on_event, cancelled).run()
+            return job_of(self._with_files(request), self._resources(), on_event, cancelled).run()
 
     def generate_many(
         self, request: GenerateManyRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
@@ -116,6 +117,7 @@ class Engine:
         return EngineResources(
             find=self._catalog.find,
             find_upscaler=self._upscaler,
+            find_detectors=self._catalog.detectors,
             default_model=self._catalog.default(),
             model_cache=self._loaded_models(),
             attention=self._attention,

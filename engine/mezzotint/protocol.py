@@ -149,6 +149,15 @@ class ResolvedTransition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DetailFound:
+    """Part of an image that a detector found, and that was then made in detail."""
+
+    label: str
+    box: tuple[int, int, int, int]  # left, top, right, bottom in pixels
+    score: float  # 0 to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedImage:
     """An image on disk."""
 
@@ -158,6 +167,7 @@ class GeneratedImage:
     seed: int
     index: int  # within the request, from 0
     sha256: str  # of the pixels, row by row, RGB
+    details: tuple[DetailFound, ...] = ()  # in the order in which they were made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

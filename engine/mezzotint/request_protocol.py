@@ -27,6 +27,7 @@ from mezzotint.values.basic import (
     shown,
     to_float,
 )
+from mezzotint.values.details import Detail, DetailRef
 from mezzotint.values.regions import Region, RegionRef
 from mezzotint.values.sizes import MemorySize
 
@@ -388,6 +389,15 @@ class GenerateRequest:
         help="a box or mask of the image with a prompt of its own, such as 0,0,0.5,1,prompt=a red house for the left "
         "half (left, top, width, height as parts of the image) or mask.png,prompt=a red house (white: there; may be "
         "repeated); further key: weight (0 to 1, the rest is the image's prompt)",
+    )
+    details: tuple[DetailRef, ...] = option(
+        (),
+        "detail",
+        Listed(Detail()),
+        group="image",
+        help="after decoding, find every LABEL, such as person, and inpaint it at the model's full size (may be "
+        "repeated); keys: model (the detector, by name or folder), strength (default: 0.4), confidence (least score, "
+        "0.5), padding (pixels around it, 32), prompt",
     )
     memory: MemoryPolicy = option(
         "auto",

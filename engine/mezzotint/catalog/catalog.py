@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from mezzotint.catalog.backgrounds import background_at, backgrounds_in
+from mezzotint.catalog.detectors import detectors_for
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.looking import Purpose, looking_networks, network_for
@@ -198,6 +199,10 @@ class Catalog:
     def background(self, name: str | None) -> Path:
         """The file of such a network, by name or path, without one the first; raises UnknownModel."""
         return background_at(name, self._places)
+
+    def detectors(self, name: str | None = None) -> tuple[Path, ...]:
+        """The folder of a detector, by name or path; without one of all; raises UnknownModel."""
+        return detectors_for(name, self._places)
 
     def _where_parts(self, ref: ModelRef | None = None) -> "_WhereParts":
         places = self._places

@@ -81,6 +81,7 @@ def remote_path(request: GenerateRequest) -> str | None:
         for path in (control.image, control.model, control.encoder or "", control.mask or "")
     ]
     paths += [region.mask for region in request.regions if region.mask is not None]
+    paths += [detail.model for detail in request.details if detail.model is not None]
     paths += [
         lora.path for loras in (request.loras, *(s.loras or () for s in request.cascade.stages)) for lora in loras
     ]
@@ -115,6 +116,7 @@ def _other_values(record: ImageRecord) -> dict[str, str]:
             "background_removed": _file_name(record.background_removed),
             "controls": ", ".join(_controls(record)),
             "regions": "; ".join(Region().to_setting(one) for one in record.request.regions),
+            "details": "; ".join(f"{each.label} at {','.join(map(str, each.box))}" for each in record.image.details),
             "stages": str(len(record.stages)) if len(record.stages) > 1 else "",
         }
     )

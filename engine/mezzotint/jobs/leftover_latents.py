@@ -70,6 +70,7 @@ def matches_exactly(asked: GenerateRequest, made: GenerateRequest) -> bool:
         and _all(_same_lora, asked.loras, made.loras)
         and _all(_same_control, asked.controls, made.controls)
         and _all(_same_region, asked.regions, made.regions)
+        and not asked.details  # which decoding alone would leave out
         and (asked.dtype in ("auto", made.dtype))
         and (asked.quantization in ("auto", made.quantization))
         and (asked.text_quantization in ("auto", made.text_quantization))

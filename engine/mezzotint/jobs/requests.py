@@ -80,6 +80,7 @@ def _with_absolute_paths(request: GenerateRequest) -> GenerateRequest:
         controls=tuple(control.with_paths(_absolute, _absolute_control) for control in request.controls),
         init_upscaler=None if request.init_upscaler is None else _absolute_upscaler(request.init_upscaler),
         regions=tuple(region.with_mask(_absolute) for region in request.regions),
+        details=tuple(detail.with_model(_absolute_folder) for detail in request.details),
         cascade=replace(
             request.cascade,
             stages=tuple(map(_absolute_stage, request.cascade.stages)),
@@ -102,6 +103,11 @@ def _absolute_model(model: ModelRef) -> ModelRef:
     looks_like_path = model.id.startswith(".") or Path(model.id).suffix in (".safetensors", ".gguf", ".ckpt")
     model = model.with_parts(_absolute)
     return replace(model, id=_absolute(model.id)) if looks_like_path and _exists(model.id) else model
+
+
+def _absolute_folder(name: str) -> str:
+    """Make the path of a folder absolute; a name stays."""
+    return _absolute(name) if Path(name).name != name and _exists(name) else name
 
 
 def _absolute_upscaler(name: str) -> str:

@@ -1,8 +1,8 @@
 """Run one request, from prompt to images."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +40,7 @@ from mezzotint.stages.image_spec import ImageSpec, Variation
 from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.images.references import read_references
+from mezzotint.stages.images.request_images import Size
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.images.upscalers import FindUpscaler
 from mezzotint.stages.models.loras import JobLoras
@@ -53,6 +54,7 @@ from mezzotint.stages.tile_sizes import denoise_tiles_notice, tile_choices
 
 if TYPE_CHECKING:
     import torch
+    from PIL import Image
 
     from mezzotint.acceleration.captured_steps import CapturedSteps
     from mezzotint.acceleration.compiled_blocks import CompiledBlocks
@@ -68,6 +70,7 @@ class EngineResources:
 
     find: Find
     find_upscaler: FindUpscaler
+    find_detectors: "Callable[[str | None], Sequence[Path]]"  # by name; None: all
     default_model: ModelRef
     model_cache: "ModelCache"
     attention: AttentionBackends
@@ -93,7 +96,7 @@ class Job:
         """Check everything that can be refused first, then generate."""
         request = self._request
         resources = self._resources
-        setup = set_up(request, resources.find, resources.default_model, image_size, resources.find_upscaler)
+        setup = set_up(request, resources.find, resources.default_model, self._image_size, resources.find_upscaler)
         check_output(request.output, request.count)
         inputs, references = self._read_images(setup, request), read_references(setup.images.references)
         loras = JobLoras(request, setup, self._cancelled)
@@ -110,7 +113,7 @@ class Job:
             ]
             varied = Variation.of(setup.stages[0].sampling)
             spec = ImageSpec(seed=saver.first_seed, variation=varied, conditionings=conditionings, inputs=inputs)
-            images = tuple(self._make_image(work, saver, record, spec, index) for index in range(request.count))
+            images = tuple(self._make_image(work, saver, record, spec, index) for index in self._indices())
         return result_of(
             work,
             self._memory_report(work),
@@ -124,6 +127,17 @@ class Job:
                 notices=tuple(self._notices),
             ),
         )
+
+    def _indices(self) -> Sequence[int]:
+        """Which of the request's images to make."""
+        return range(self._request.count)
+
+    def _image_size(self, path: Path) -> Size:
+        return image_size(path)
+
+    def _guest_bytes(self) -> int:
+        """Bytes for networks of no model that run where images are decoded."""
+        return 0
 
     def _session(self, job: ResolvedJob) -> "AttentionSession":
         return self._resources.attention.session(self._request.attention, job.device.id, job.dtype, self._notice)
@@ -188,6 +202,7 @@ class Job:
             facts=self._resources.facts,
             on_trace=self._on_trace,
             together=together,
+            guests=self._guest_bytes(),
         )
         setup = setups[0] if job_plan is None else setups[job_plan.choice]
         if job_plan is None:
@@ -383,17 +398,24 @@ class Job:
         """Decode latents and save the image to disk."""
         pipeline = work.pipeline
         pixels = inputs.composite(pipeline.decode(index, latents))
+        done = with_memory(undecoded, pipeline.vae_tile, pipeline.placement.recoveries)
+        return self._deliver(work, pixels, done, request)
+
+    def _deliver(
+        self,
+        work: LoadedJob,  # noqa: ARG002  for jobs whose image is not finished yet
+        pixels: "Image.Image",
+        decoded: PendingDecode,
+        request: GenerateRequest,
+    ) -> GeneratedImage:
         with self._clock.phase("save"):
-            done = with_memory(undecoded, pipeline.vae_tile, pipeline.placement.recoveries)
-            image = save_image(pixels, done, overwrite=request.output.overwrite)
+            image = save_image(pixels, decoded, overwrite=request.output.overwrite)
         self._on_event(Saved(image=image, images=request.count))
         return image
 
-    @contextmanager
-    def _kept(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Iterator[None]:
+    def _kept(self, latents: "torch.Tensor", undecoded: PendingDecode) -> AbstractContextManager[None]:
         """Context manager: latents stay on disk while decoding, so no image is lost if decoding or the process dies."""
-        with self._until_saved(self._keep(latents, undecoded)):
-            yield
+        return self._until_saved(self._keep(latents, undecoded))
 
     def _keep(self, latents: "torch.Tensor", undecoded: PendingDecode) -> Path | None:
         """Write the latents to disk; returns None, with a notice, if that fails."""

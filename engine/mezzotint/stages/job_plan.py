@@ -120,11 +120,12 @@ def plan_job(
     facts: Facts,
     on_trace: Callable[[str, float], None],
     together: int = 1,
+    guests: int = 0,
 ) -> JobPlan | None:
     """Return the plan, or None if everything fits and is best loaded directly where it runs.
 
     `setups`: the same but for the size of tiles; the first that the machine has memory for is planned. `together`: how
-    many images to denoise at once if memory allows.
+    many images to denoise at once if memory allows; `guests`: bytes for networks that run beside the decoder.
     Raises OutOfMemory, with the numbers, if no plan fits.
     """
     limits, setup = (request.vram_limit_bytes, request.ram_limit_bytes), setups[0]
@@ -139,7 +140,7 @@ def plan_job(
     if not machine.one_memory:
         calibration = _with_rates(calibration, machine, setup)
         machine = facts(device.id, vram_limit=limits[0], ram_limit=limits[1], calibration=calibration)
-    task = _task(request, setup, steps, dtype, on_trace)
+    task = _task(request, setup, steps, dtype, on_trace, guests)
     if machine.simulated:
         calibration = exact_calibration(stage.model.family for stage in task.stages)
     tasks = [with_tiles(task, [stage.tile for stage in each.stages]) for each in setups]
@@ -183,6 +184,7 @@ def _task(
     steps: Sequence[int],
     dtype: Dtype,
     on_trace: Callable[[str, float], None],
+    guests: int,
 ) -> Task:
     known: dict[str, ModelFootprint] = {}
     stages = []
@@ -217,7 +219,7 @@ def _task(
         text_quantization=request.text_quantization,
         dtype=cast(DType, dtype),  # resolved by now
         vae_tile=request.vae_tile,
-        upscaling=upscaling_bytes(_upscalers(setup), getattr(torch, dtype)),
+        upscaling=max(guests, upscaling_bytes(_upscalers(setup), getattr(torch, dtype))),
     )
 
 

@@ -17,10 +17,11 @@ from mezzotint.protocol import (
     OnEvent,
     Told,
 )
+from mezzotint.stages.details.job import job_of
 from mezzotint.stages.error_translation import translate_errors
 from mezzotint.stages.group import Group
 from mezzotint.stages.images.input_images import image_size
-from mezzotint.stages.job import EngineResources, Job
+from mezzotint.stages.job import EngineResources
 from mezzotint.stages.member import Member, RequestEvents, failed
 from mezzotint.stages.setup import set_up
 from mezzotint.stages.together import batch_key
@@ -97,7 +98,7 @@ class Many:
 
         try:
             with translate_errors():
-                result = Job(request, self._resources, on_event, self._cancelled).run()
+                result = job_of(request, self._resources, on_event, self._cancelled).run()
         except (Cancelled, DeviceLost):
             raise
         except MezzotintError as error:

@@ -210,6 +210,7 @@ def all_prompts(request: GenerateRequest) -> Iterator[str]:
     """All prompts of a request."""
     yield from (request.prompt, request.negative_prompt)
     yield from (region.prompt for region in request.regions)
+    yield from (detail.prompt for detail in request.details if detail.prompt is not None)
     for stage in request.cascade.stages:
         yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
 

@@ -36,8 +36,8 @@ def same_batch(a: GenerateRequest, b: GenerateRequest) -> bool:
 
 
 def _is_alone(request: GenerateRequest) -> bool:
-    """Whether it reports intermediate images, compiles for the shapes of one, decides by the image, or has regions."""
-    if request.regions:
+    """Whether it reports steps, compiles for one shape, decides by the image, or has regions or detail passes."""
+    if request.regions or request.details:
         return True
     caches = any(stage.sampling.step_cache for stage in request.cascade.stages)
     return request.previews or request.output.preview_folder is not None or request.compile or caches

@@ -21,6 +21,7 @@ def with_absolute_paths(request: GenerateRequest, base: Path) -> GenerateRequest
         controls=tuple(absolute_control(control, base) for control in request.controls),
         init_upscaler=None if request.init_upscaler is None else absolute_upscaler(request.init_upscaler, base),
         regions=tuple(region.with_mask(lambda path: absolute(path, base)) for region in request.regions),
+        details=tuple(detail.with_model(lambda name: absolute_folder(name, base)) for detail in request.details),
         cascade=replace(
             request.cascade,
             stages=tuple(_stage(stage, base) for stage in request.cascade.stages),
@@ -72,6 +73,11 @@ def absolute_control(control: ControlRef, base: Path) -> ControlRef:
         return absolute(name, base) if is_path or os.path.lexists(base / name) else name
 
     return control.with_paths(lambda path: absolute(path, base), place_model)
+
+
+def absolute_folder(name: str, base: Path) -> str:
+    """Make the path of a folder absolute; a name stays."""
+    return absolute(name, base) if Path(name).name != name and os.path.lexists(base / from_home(name)) else name
 
 
 def _absolute_file(name: str, base: Path, suffixes: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from mezzotint.batch.job.absolute_paths import (
     absolute,
     absolute_control,
+    absolute_folder,
     absolute_model,
     absolute_upscaler,
     with_absolute_paths,
@@ -19,6 +20,7 @@ from mezzotint.options import SETTINGS, Options
 from mezzotint.request_protocol import LoraFile
 from mezzotint.values.basic import Listed, ModelName, NameOrFile, Value
 from mezzotint.values.basic import Path as PathValue
+from mezzotint.values.details import Detail
 from mezzotint.values.regions import Region
 
 _FILES = tuple(
@@ -57,6 +59,8 @@ def _moved(takes: Value, value: Any, base: Path) -> Any:  # noqa: ANN401  any op
             return replace(value, path=absolute(value.path, base))
         case Region():
             return value.with_mask(lambda path: absolute(path, base))
+        case Detail():
+            return value.with_model(lambda name: absolute_folder(name, base))
         case ControlImage():
             return absolute_control(value, base)
         case ModelName():

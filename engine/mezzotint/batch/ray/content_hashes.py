@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.errors import MezzotintError
 from mezzotint.families.control.checkpoint import control_files
+from mezzotint.families.control.files import files_of
 from mezzotint.paths import cache_folder
 from mezzotint.protocol import GenerateRequest, ModelRef
 
@@ -83,6 +85,10 @@ class ContentHashes:
             for one in request.controls
             if one.model
             for file in control_files(Path(self._control(one.model)), one.encoder)
+        )
+        detectors = (Path(one.model) for one in request.details if one.model is not None)
+        yield from (
+            ("file", str(file)) for path in detectors if is_folder(path) for file in files_of(path, "transformers")
         )
 
 

@@ -1,5 +1,6 @@
 """Decode latents left undecoded by a job that ended too soon."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -80,12 +81,21 @@ def decode_latents_file(
     on_event(Decoding(image=0, images=1))
     with torch.inference_mode(), torch_attention(session):
         pixels = within_range(model, partial(to_image, model, latents.to(model.device)), notify)
+    undecoded = _without_details(undecoded, notify)
     image = save_image(inputs.composite(pixels), undecoded, overwrite=request.output.overwrite)
     on_event(Saved(image=image, images=1))
     if _is_ours(path):
         with suppress(OSError):
             path.unlink()
     return image
+
+
+def _without_details(undecoded: PendingDecode, notify: Callable[[str, str], None]) -> PendingDecode:
+    record = undecoded.record
+    if not record.request.details:
+        return undecoded
+    notify("no_details", "the image is decoded without its detail pass")
+    return replace(undecoded, record=replace(record, request=replace(record.request, details=())))
 
 
 def _notify(on_event: OnEvent, code: str, message: str) -> None:
@@ -115,6 +125,7 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
         loras=(),
         controls=(),
         regions=(),
+        details=(),
     )
 
 

@@ -36,7 +36,7 @@ from mezzotint.stages.images.upscalers import recorded_name, recorded_transition
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 from mezzotint.values.regions import RegionRef
 
-_SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
+SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Saver:
     def __init__(self, *, request: GenerateRequest, setup: CascadeSetup, size: tuple[int, int]) -> None:
         """`size`: of the images, which may differ from every stage's."""
         self._request, self._setup, self._size = request, setup, size
-        self.first_seed = random.randrange(_SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
+        self.first_seed = random.randrange(SEEDS_DRAWN_BELOW) if request.seed is None else request.seed
 
     def begin(self, index: int, stages: tuple[ResolvedStage, ...], job_record: JobRecord) -> PendingDecode:
         """The path and record of an image whose latents are ready; records the attention backend that it started with.
