@@ -1,18 +1,21 @@
-"""Networks that remove backgrounds by name: ONNX files in the folders that programs keep them in."""
+"""Networks that remove backgrounds by name: folders of hubs, and ONNX files in the folders that they are kept in."""
 
 from pathlib import Path
 
+from mezzotint.catalog.looking import RECOMMENDED, looking_networks
 from mezzotint.catalog.named_files import BACKGROUNDS, file_named, named_files
 from mezzotint.catalog.places import Places
+from mezzotint.checkpoints.looking_folder import ONNX_FILE
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UnknownModel
 
-_GET = "mezzotint models get onnx-community/BiRefNet_lite-ONNX"
+_GET = f"mezzotint models get {RECOMMENDED['background']}"
 
 
 def backgrounds_in(places: Places) -> dict[str, Path]:
     """All that are found, by name."""
-    return named_files(places, BACKGROUNDS)
+    folders = looking_networks(places, "background")
+    return {name: folder / ONNX_FILE for name, folder in folders.items()} | named_files(places, BACKGROUNDS)
 
 
 def background_at(name: str | None, places: Places) -> Path:

@@ -23,7 +23,7 @@ from mezzotint.catalog.upscalers import upscaler_at
 from mezzotint.checkpoints.folder import FolderCheckpoint
 from mezzotint.checkpoints.folder_settings import read_settings
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
-from mezzotint.checkpoints.looking_folder import purpose_of
+from mezzotint.checkpoints.looking_folder import ONNX_FILE, purpose_of
 from mezzotint.checkpoints.opening import Checkpoint, open_checkpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
@@ -276,7 +276,7 @@ def _looking_info(path: Path, purpose: str) -> ModelInfo:
         layout="folder",
         family=purpose,
         variant="",
-        bytes=sum(_bytes_of_file(file) for file in path.glob("*.safetensors")),
+        bytes=sum(map(_bytes_of_file, (*path.glob("*.safetensors"), path / ONNX_FILE))),
         source="path",
         defaults=None,
         problem=None,

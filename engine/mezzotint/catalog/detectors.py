@@ -1,44 +1,28 @@
-"""Detectors by name: folders with a configuration and weights, in the folders that they are kept in."""
+"""The detector that a name or folder means."""
 
 import difflib
-from itertools import islice
 from pathlib import Path
 
-from mezzotint.catalog.other_programs import part_folders
+from mezzotint.catalog.looking import RECOMMENDED, looking_networks
 from mezzotint.catalog.place import at_home
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_file, is_folder
+from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import UnknownModel
 
-FOLDERS = ("detection", "detectors")
-_GET = "mezzotint models get PekingU/rtdetr_v2_r18vd"
-_MOST = 1000
-
-
-def detectors_in(places: Places) -> dict[str, Path]:
-    """All that are found, by the name of their folder."""
-    named = (*((places.models,) if places.models is not None else ()), *places.named)
-    found: dict[str, Path] = {}
-    for kind in (folder for path in named for folder in part_folders(path, FOLDERS)):
-        for folder in islice(sorted(kind.iterdir()), _MOST):
-            if is_file(folder / "config.json"):
-                found.setdefault(folder.name, folder)
-    return found
+_GET = f"`mezzotint models get {RECOMMENDED['detection']}` downloads one"
 
 
 def detectors_for(name: str | None, places: Places) -> tuple[Path, ...]:
     """The detector of a name or path; without one all; raises UnknownModel, naming those that there are."""
-    found = detectors_in(places)
+    found = looking_networks(places, "detection")
     if name is None:
         if not found:
-            raise UnknownModel(f"there is no detector: `{_GET}` downloads one")
+            raise UnknownModel(f"there is no detector; {_GET}")
         return tuple(found.values())
     path = at_home(Path(name))
     if name in found or is_folder(path):
         return (found.get(name, path),)
-    near = difflib.get_close_matches(name, found, n=1)
-    meant = (
-        f"did you mean {plain(near[0])}?" if near else f"found: {', '.join(map(plain, islice(found, 10))) or 'none'}"
-    )
-    raise UnknownModel(f"there is no detector {plain(name, 200)}: neither a folder nor a name in {FOLDERS[0]}; {meant}")
+    near = difflib.get_close_matches(name, found, n=1) or sorted(found)[:10]
+    meant = f"found: {', '.join(map(plain, near))}" if near else _GET
+    raise UnknownModel(f"there is no detector {plain(name, 200)}, neither a folder nor a name; {meant}")

@@ -12,13 +12,14 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import UnknownModel
 
-Purpose = Literal["detection", "depth", "pose"]
+Purpose = Literal["detection", "depth", "pose", "background"]
 
-# What is known to work, all under Apache 2.0.
+# What is known to work, under Apache 2.0 or MIT.
 RECOMMENDED: dict[Purpose, str] = {
     "detection": "PekingU/rtdetr_v2_r18vd",
     "depth": "depth-anything/Depth-Anything-V2-Small-hf",
     "pose": "usyd-community/vitpose-base-simple",
+    "background": "onnx-community/BiRefNet_lite-ONNX",
 }
 _MOST_FOLDERS = 5000  # of a place
 

@@ -51,7 +51,7 @@ def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
     for path in _files(tuple(folders), kind.suffixes):
         if len(found) == _MOST_FILES:
             break
-        found.setdefault(_name(path), path)
+        found.setdefault(path.stem, path)
     return found
 
 
@@ -74,13 +74,6 @@ def file_named(name: str, found: Mapping[str, Path], none: str) -> Path:
     known = ", ".join(map(plain, islice(found, 10))) or "none"
     meant = f"did you mean {plain(near[0])}?" if near else f"found there: {known}"
     raise UnknownModel(f"{none}; {meant}")
-
-
-def _name(path: Path) -> str:
-    """The file's name without suffix; `model.onnx`, as hubs have it, is named like its repository's folder."""
-    if path.name.lower() != "model.onnx":
-        return path.stem
-    return (path.parent.parent if path.parent.name.lower() == "onnx" else path.parent).name
 
 
 def file_of(name: str, places: Places, kinds: Sequence[FileKind]) -> str:

@@ -1,4 +1,4 @@
-"""What the network of a folder in transformers' layout is for, if it is one that looks at images."""
+"""What the network of a folder is for, if it is one that looks at images: in transformers' layout, or in ONNX."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +9,14 @@ from mezzotint.checkpoints.regular_file import is_file
 from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import MezzotintError
 
+BACKGROUND = "background"  # the purpose of all networks in ONNX
+ONNX_FILE, PREPROCESSOR_FILE = "onnx/model.onnx", "preprocessor_config.json"  # as hubs have them
+
 
 def purpose_of(folder: Path) -> str:
-    """What the network of a folder is for, as in `LOOKING`; empty if it is none that looks at images."""
-    return purpose_in(_config(folder))
+    """What the network of a folder is for, as in `LOOKING`, or BACKGROUND; empty if it looks at no images."""
+    is_onnx = is_file(folder / ONNX_FILE) and is_file(folder / PREPROCESSOR_FILE)
+    return BACKGROUND if is_onnx else purpose_in(_config(folder))
 
 
 def purpose_in(config: Mapping[str, object]) -> str:

@@ -29,10 +29,9 @@ def known_models(vram_bytes: int | None = None) -> tuple[KnownModel, ...]:
 
 
 def _looking(entry: dict[str, Any]) -> KnownModel:
-    """A network that prepares control images, which needs a few hundred MB, and the CPU if those are not there."""
+    """A network that looks at images, which needs a few hundred MB, and the CPU if those are not there."""
     return KnownModel(
-        **entry,
-        licence="Apache 2.0",
+        **{"licence": "Apache 2.0"} | entry,
         licence_url=f"https://huggingface.co/{entry['id']}",
         smallest_vram_bytes=0,
         gated=False,

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _HEADER = ("ID", "SIZE", "VRAM FROM", "PLAN NAME")
 _YES = ("y", "yes")
+_USES = {
+    "background": "`mezzotint remove-background IMAGE` uses it",
+    "detection": "`mezzotint generate ... --detail LABEL` uses it, and so do control images of poses",
+}
 _EXAMPLES = """\
   mezzotint models get --list
   mezzotint models get stabilityai/stable-diffusion-xl-base-1.0
@@ -113,7 +117,9 @@ def _finish(info: ModelInfo, arguments: argparse.Namespace, context: Context) ->
     else:
         context.terminal.result(plain(info.path, 1000))
     if info.problem is None and info.defaults is None:
-        context.terminal.message("it prepares control images: `mezzotint control --list` shows for what")
+        context.terminal.message(
+            _USES.get(info.family, "it prepares control images: `mezzotint control --list` shows for what")
+        )
         return 0
     if info.problem is None:
         context.terminal.message(f"`mezzotint generate -m {plain(info.id, 200)} ...` generates images with it")

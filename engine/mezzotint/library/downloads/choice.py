@@ -9,7 +9,7 @@ from mezzotint.checkpoints.allowed_classes import PIPELINES, Allowed
 from mezzotint.checkpoints.folder import INDEX_FILE
 from mezzotint.checkpoints.folder_settings import SETTINGS_FILE
 from mezzotint.checkpoints.foreign_kind import PICKLE_SUFFIXES
-from mezzotint.checkpoints.looking_folder import purpose_in
+from mezzotint.checkpoints.looking_folder import ONNX_FILE, PREPROCESSOR_FILE, purpose_in
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.strict_json import parse_json_object
 from mezzotint.errors import ModelRefused
@@ -53,6 +53,8 @@ def choose(listing: HubListing, file: str | None) -> Chosen:
         inside = _of_folder(listing, files) if listing.index is not None else _of_network(listing, files)
         found = sorted(inside, key=lambda one: (one.bytes, one.name))
         chosen = Chosen(files=tuple({one.name: one for one in found}.values()), is_folder=True)
+    elif {ONNX_FILE, PREPROCESSOR_FILE} <= files.keys() and not any(name.endswith(".safetensors") for name in files):
+        chosen = Chosen(files=(files[ONNX_FILE], *_beside_onnx(files)), is_folder=True)
     else:
         chosen = Chosen(files=(_only(listing),), is_folder=False)
     names = tuple(one.name for one in chosen.files)
@@ -107,6 +109,11 @@ def _of_network(listing: HubListing, files: Files) -> Iterator[HubFile]:
     if not weights:
         raise _refused(listing, "no weights as safetensors; look for a version that has them")
     yield from weights
+
+
+def _beside_onnx(files: Files) -> Iterator[HubFile]:
+    small = (one for one in files.values() if one.bytes <= _LARGEST_LICENCE)
+    yield from (one for one in small if one.name == PREPROCESSOR_FILE or _LICENCE.fullmatch(one.name))
 
 
 def _of_folder(listing: HubListing, files: Files) -> Iterator[HubFile]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mezzotint.checkpoints.looking_folder import PREPROCESSOR_FILE
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, read_limited
 from mezzotint.checkpoints.strict_json import parse_json_object
@@ -11,7 +12,6 @@ from mezzotint.errors import ModelRefused
 
 Colour = tuple[float, float, float]
 
-CONFIG_FILE = "preprocessor_config.json"
 _MAX_CONFIG = 64 * 2**10
 _LARGEST = 1000.0  # of a mean or deviation
 
@@ -32,10 +32,10 @@ def normalization_of(path: Path) -> Normalization:
 
     It is beside the file, or above it: hubs keep ONNX files in a folder of their own.
     """
-    config = next((each for each in (path.parent, path.parent.parent) if is_file(each / CONFIG_FILE)), None)
+    config = next((each for each in (path.parent, path.parent.parent) if is_file(each / PREPROCESSOR_FILE)), None)
     if config is None:
         return _OF_ISNET if "isnet" in path.stem.lower() else Normalization()
-    file = config / CONFIG_FILE
+    file = config / PREPROCESSOR_FILE
     said = parse_json_object(read_limited(file, _MAX_CONFIG), plain(file, 300))
     if said.get("do_normalize") is False:
         return Normalization((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))

@@ -198,3 +198,10 @@ def test_a_network_that_looks_at_images_comes_with_its_configuration():
         choose(replace(listing(["config.json", "pytorch_model.bin"], index=None), config=config), None)
     other = json.dumps({"architectures": ["LlamaForCausalLM"]})
     assert not choose(replace(listing(names, index=None), config=other), None).is_folder
+
+
+def test_networks_in_onnx_come_in_one_precision():
+    names = ["onnx/model.onnx", "onnx/model_fp16.onnx", "preprocessor_config.json", "config.json", "LICENSE"]
+    chosen = choose(listing(names, None), None)
+    assert chosen.is_folder
+    assert [file.name for file in chosen.files] == ["onnx/model.onnx", "preprocessor_config.json", "LICENSE"]
