@@ -14,10 +14,13 @@ from mezzotint.librarian import Librarian
 from mezzotint.library.image_methods import MOST_PATHS, LibraryServices, image_methods
 from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
+    BoardEdit,
     Dropped,
     GalleryPage,
     GalleryQuery,
     GalleryScan,
+    GalleryTags,
+    Labelling,
     Pixels,
     PixelsRequest,
     Rating,
@@ -53,6 +56,7 @@ NAMES = (
         "pixels",
     ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
+    *("gallery.boards", "gallery.board", "gallery.label", "gallery.looks"),
     *("upscale", "upscalers", "remove_background", "complete", "draw"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
@@ -112,7 +116,10 @@ def client():
 def test_the_table_holds_every_method_of_the_contract(client):
     assert set(NAMES) == set(client.librarian.methods())
     jobs = {name for name, method in client.librarian.methods().items() if method.job}
-    assert jobs == {"gallery.scan", "get", "quantize", "remove_background", "upscale", "verify", "batch_look", "loras"}
+    assert jobs == {
+        *("gallery.scan", "gallery.looks", "get", "quantize", "remove_background", "upscale", "verify"),
+        *("batch_look", "loras"),
+    }
 
 
 def test_images_from_the_scan_to_the_stars(client, tmp_path):
@@ -129,6 +136,11 @@ def test_images_from_the_scan_to_the_stars(client, tmp_path):
     assert client.result(ImageMetadata, "metadata", PathParams(path=path)).prompt == "a red barn"
     dropped = client.result(tuple[Dropped, ...], "examine", PathsParams(paths=(path, str(tmp_path))))
     assert [one.kind for one in dropped] == ["image", "image_folder"]
+    client.ask("gallery.label", Labelling(paths=(path,), kind="board", add=("Barns",)))
+    client.ask("gallery.board", BoardEdit(name="Red", search="red"))
+    found = client.result(GalleryTags, "gallery.boards")
+    assert [(one.name, one.count) for one in found.boards] == [("Barns", 1), ("Red", 0)]
+    assert client.result(int, "gallery.looks") == 0
     client.ask("gallery.forget", PathsParams(paths=(path,)))
     assert client.result(GalleryPage, "gallery.query", GalleryQuery()).total == 0
     assert (state_folder() / "gallery.db").is_file()

@@ -246,6 +246,7 @@ NOTHING = {  # answers of an engine with one model and nothing else
     "inspect": MODEL,
     **{name: [] for name in ("hidden_models", "places", "notices", "gallery.models", "tokens")},
     "gallery.query": {"total": 0, "items": []},
+    "gallery.boards": {"boards": [], "tags": []},
     "gallery.scan": {"added": 0, "removed": 0, "total": 0, "unreadable": 0},
 }
 

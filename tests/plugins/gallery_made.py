@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QColor, QImage
 from queue_made import FakeRunner
 
-from mezzotint.library_protocol import GalleryItem, GalleryPage, Pixels, Thumbnail
+from mezzotint.library_protocol import Board, GalleryItem, GalleryPage, GalleryTags, Pixels, Thumbnail
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
@@ -70,10 +70,14 @@ class ListLibrarian(FakeService):
         super().__init__()
         self.items = list(items)
         self.pages = 0
+        self.searches = {}  # of boards, by name
 
     def answer_all(self):
         """Answer all open calls that it can, including follow-up calls."""
-        known = ("gallery.query", "gallery.models", "gallery.rate", "gallery.forget", "thumbnail")
+        known = (
+            *("gallery.query", "gallery.models", "gallery.rate", "gallery.forget", "thumbnail"),
+            *("gallery.boards", "gallery.board", "gallery.label", "gallery.looks"),
+        )
         while found := [one for one in self.open() if one.method in known]:
             for one in found:
                 self.answer(self._value(one), method=one.method, call=one.call)
@@ -94,13 +98,51 @@ class ListLibrarian(FakeService):
                 self.items = [item for item in self.items if item.path not in one.params["paths"]]
             case "thumbnail":
                 return Thumbnail(path="/cache/x.jpg", width=8, height=6)
+            case _:
+                return self._of_boards(one)
         return None
+
+    def _of_boards(self, one):
+        match one.method:
+            case "gallery.boards":
+                return self._tags()
+            case "gallery.board":
+                name, search = one.params.name, self.searches.pop(one.params.name, one.params.search)
+                if not one.params.remove:
+                    self.searches[one.params.rename or name] = search
+                if one.params.rename:
+                    self.items = [
+                        replace(
+                            item, boards=tuple(one.params.rename if board == name else board for board in item.boards)
+                        )
+                        for item in self.items
+                    ]
+            case "gallery.label":
+                self.items = [self._labelled(item, one.params) for item in self.items]
+                new = one.params.add if one.params.kind == "board" else ()
+                self.searches |= {name: None for name in new if name not in self.searches}
+        return 0 if one.method == "gallery.looks" else None
+
+    def _tags(self):
+        counts = {name: sum(name in item.boards for item in self.items) for name in self.searches}
+        boards = [Board(name=name, search=self.searches[name], count=count) for name, count in counts.items()]
+        return GalleryTags(boards=tuple(boards), tags=tuple(sorted({tag for item in self.items for tag in item.tags})))
+
+    def _labelled(self, item, asked):
+        if item.path not in asked.paths:
+            return item
+        field = f"{asked.kind}s"
+        kept = [name for name in getattr(item, field) if name not in (*asked.remove, *asked.add)]
+        return replace(item, **{field: (*kept, *asked.add)})
 
     def _page(self, query):
         found = [
             item
             for item in self.items
-            if query.search in item.prompt and query.model in (None, item.model) and item.rating >= query.rating
+            if (query.board is None or query.board in item.boards)
+            and query.search in item.prompt
+            and query.model in (None, item.model)
+            and item.rating >= query.rating
         ]
         return GalleryPage(total=len(found), items=tuple(found[query.offset : query.offset + query.limit]))
 

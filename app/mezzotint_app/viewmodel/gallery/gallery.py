@@ -33,6 +33,7 @@ class GalleryState:
     order: GalleryOrder = "newest"
     confirm_trash: bool = True
     details: bool = True  # whether the side panel is shown
+    boards: bool = False  # whether the list of boards is shown
 
 
 class GalleryModel(PagedModel[GalleryItem]):
@@ -72,7 +73,7 @@ class GalleryModel(PagedModel[GalleryItem]):
 
     def is_narrowed(self) -> bool:
         """Whether the query filters out images."""
-        return replace(self._query, order="newest") != GalleryQuery()
+        return replace(self._query, order="newest", similar_to=None) != GalleryQuery()
 
     def search(self, text: str) -> None:
         """Search for this text once the user has stopped typing."""
@@ -85,8 +86,10 @@ class GalleryModel(PagedModel[GalleryItem]):
         self.narrow(search=self._sought.strip())
 
     def narrow(self, **fields: Any) -> None:  # noqa: ANN401  those of GalleryQuery
-        """Change the query: search, model, rating, order, folder."""
+        """Change the query: search, model, rating, order, folder, board, image to be similar to."""
         query = replace(self._query, **fields)
+        if query.order != "similar":
+            query = replace(query, similar_to=None)
         if query == self._query:
             return
         self._sought = query.search
@@ -97,7 +100,7 @@ class GalleryModel(PagedModel[GalleryItem]):
 
     def widen(self) -> None:
         """Remove all filters, keeping the order."""
-        self.narrow(search="", model=None, rating=0, folder=None)
+        self.narrow(search="", model=None, rating=0, folder=None, board=None)
 
     def models(self) -> tuple[str, ...]:
         """Return the models that images were generated with."""
@@ -165,7 +168,7 @@ class GalleryModel(PagedModel[GalleryItem]):
     def section(self, row: int) -> str:
         """Return the row's date section; "" if rows are not in chronological order."""
         item = self.peek(row)
-        if item is None or self._query.order == "best":
+        if item is None or self._query.order in ("best", "similar"):
             return ""
         return section(item.made, self._today())
 

@@ -11,9 +11,11 @@ from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.gallery.actions import GalleryActions
+from mezzotint_app.viewmodel.gallery.boards import GalleryBoards
 from mezzotint_app.viewmodel.gallery.details import GalleryDetails
 from mezzotint_app.viewmodel.gallery.gallery import GalleryModel, GalleryState
 from mezzotint_app.viewmodel.gallery.scan import GalleryScanner
+from mezzotint_app.viewmodel.gallery.similarity import GallerySimilarity
 from mezzotint_app.viewmodel.gallery.trash import GalleryTrash
 from mezzotint_app.viewmodel.gallery.upscaling import GalleryUpscaling
 from mezzotint_app.viewmodel.pixels import PixelLoader
@@ -47,6 +49,8 @@ class Gallery(QObject):
         self.trash = GalleryTrash(librarian, background, self)
         self.actions = GalleryActions(self.model, librarian, self.trash, pixels, self)
         self.upscaling = GalleryUpscaling(librarian, self)
+        self.boards = GalleryBoards(librarian, self.model, self)
+        self.similarity = GallerySimilarity(librarian, self.model, self)
         self.details = GalleryDetails(librarian, self)
         self.reveal = Reveal(background, self)
         self._seen = 0
@@ -60,6 +64,7 @@ class Gallery(QObject):
     def begin(self) -> None:
         """Show what is known and scan for new images; called once the library service is ready."""
         self.model.try_again()
+        self.boards.refresh()
         self.scanner.scan()
 
     def rescan_if_needed(self) -> None:
@@ -75,6 +80,7 @@ class Gallery(QObject):
         if scanned.added or scanned.removed or not self.model.is_loaded():
             self.model.refresh()
             self.model.ask_models()
+            self.boards.refresh()
 
     def _scanning(self) -> None:
         progress = self.scanner.progress()

@@ -16,8 +16,11 @@ class GalleryBar(QFrame):
 
     side_changed = Signal(int)
     details_toggled = Signal(bool)
+    boards_toggled = Signal(bool)
 
-    def __init__(self, model: GalleryModel, side: int, *, details: bool, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, model: GalleryModel, side: int, *, details: bool, boards: bool, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setProperty("role", "bar")
         self._model = model
@@ -27,7 +30,10 @@ class GalleryBar(QFrame):
         self.order = QComboBox()
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.details = icon_button("info", self.tr("Details"), checkable=True)
+        self.boards = icon_button("board", self.tr("Boards"), checkable=True)
         self._fill(side, details=details)
+        self.boards.setChecked(boards)
+        _name(self.boards, self.tr("Boards"), self.tr("Show boards (Ctrl+B)"))
         self._build()
         self._connect()
         self._show_query()
@@ -44,7 +50,10 @@ class GalleryBar(QFrame):
         _name(
             self.search,
             self.tr("Search"),
-            self.tr("Find images whose prompt, model or file name contains all of these words (Ctrl+F)"),
+            self.tr(
+                "Find images whose prompt, model or file name contains all of these words; also tag:sea, "
+                'board:"My trip", model:xl, stars:3, and -tag:sea for those without (Ctrl+F)'
+            ),
         )
         _name(self.models, self.tr("Model"), self.tr("Show only images of this model"))
         self.stars.addItem(self.tr("Any rating"), 0)
@@ -80,6 +89,7 @@ class GalleryBar(QFrame):
         filters = FlowLayout()
         for part in (self.models, self.stars, self.order, self.slider):
             filters.addWidget(part)
+        row.addWidget(self.boards, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.search, 3, Qt.AlignmentFlag.AlignTop)
         row.addLayout(filters, 4)
         row.addWidget(self.details, 0, Qt.AlignmentFlag.AlignTop)
@@ -93,6 +103,7 @@ class GalleryBar(QFrame):
         self.order.currentIndexChanged.connect(lambda _row: model.narrow(order=self.order.currentData()))
         self.slider.valueChanged.connect(self.side_changed)
         self.details.toggled.connect(self.details_toggled)
+        self.boards.toggled.connect(self.boards_toggled)
         model.query_changed.connect(self._show_query)
         model.models_changed.connect(self._show_models)
 
@@ -103,6 +114,11 @@ class GalleryBar(QFrame):
             self.search.setText(query.search)
         self.models.setCurrentIndex(max(0, self.models.findData(query.model)))
         self.stars.setCurrentIndex(max(0, self.stars.findData(query.rating)))
+        similar = self.order.findData("similar")
+        if query.order == "similar" and similar < 0:  # only chosen by an image's menu
+            self.order.addItem(self.tr("Most similar first"), "similar")
+        elif query.order != "similar" and similar >= 0:
+            self.order.removeItem(similar)
         self.order.setCurrentIndex(max(0, self.order.findData(query.order)))
         del blocked
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
-from mezzotint.library_protocol import GalleryItem
+from mezzotint.library_protocol import GalleryItem, GalleryQuery
 from mezzotint_app.viewmodel.gallery.gallery import BrokenRole, HeadingRole, RatingRole, ThumbnailRole
 from mezzotint_app.viewmodel.gallery.parts import Gallery
 from mezzotint_app.viewmodel.queue.texts import images_count
@@ -18,8 +18,11 @@ from mezzotint_app.widgets.images.thumbnail_delegate import ThumbnailDelegate
 from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.widgets.queue_list import selected_count, selected_rows
 from mezzotint_app.windows.gallery.bar import LARGEST, SMALLEST, GalleryBar
+from mezzotint_app.windows.gallery.boards_menu import BoardsMenu, ask_tags
+from mezzotint_app.windows.gallery.boards_panel import BoardsPanel
 from mezzotint_app.windows.gallery.page_actions import PANEL, PageActions
 from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
+from mezzotint_app.windows.gallery.similarity_notice import SimilarityNotice
 from mezzotint_app.windows.gallery.status import GalleryStatus
 from mezzotint_app.windows.gallery.trash_notice import TrashNotice
 from mezzotint_app.windows.gallery.upscale_dialog import UpscaleDialog
@@ -60,17 +63,20 @@ class GalleryPage(QWidget):
         )
         self.actions_of_images = self._make_actions()
         side = min(max(state.side, SMALLEST), LARGEST)  # the value from the file may be out of range
-        self.bar = GalleryBar(gallery.model, side, details=state.details)
+        self.bar = GalleryBar(gallery.model, side, details=state.details, boards=state.boards)
         self.panel = GallerySidePanel(gallery.details, [self.actions_of_images[name] for name in PANEL])
+        self.boards = BoardsPanel(gallery.boards, gallery.model)
         self.problem = NoticeBar("error", "danger", closable=True)
         self.trashed = TrashNotice(gallery.trash)
         self.upscaled = UpscaleNotice(gallery.upscaling)
+        self.looked_at = SimilarityNotice(gallery.similarity)
         self.status = GalleryStatus(gallery.model, gallery.scanner)
         self.empty = EmptyState("gallery")
         self._build()
         self._connect()
         self._set_side(side)
         self.panel.setVisible(state.details)
+        self.boards.setVisible(state.boards)
         self._show_rows()
 
     def focus_first(self) -> None:
@@ -105,6 +111,9 @@ class GalleryPage(QWidget):
                 "upscale": lambda: self._with_selected(self._upscale_items),
                 "cut_out": lambda: self._with_selected(self._remove_backgrounds),
                 "compare": self._compare,
+                "similar": do(lambda one: self._gallery.similarity.sort_by(one.path)),
+                "boards": lambda: self._with_selected(self._choose_boards),
+                "tags": lambda: self._with_selected(lambda items: ask_tags(self._gallery.boards, items, self)),
                 "copy_image": do(acts.copy_pixels),
                 "copy_settings": do(acts.copy_settings),
                 "copy_prompt": do(acts.copy_prompt),
@@ -127,18 +136,14 @@ class GalleryPage(QWidget):
         column.addWidget(self.problem)
         column.addWidget(self.trashed)
         column.addWidget(self.upscaled)
+        column.addWidget(self.looked_at)
         column.addWidget(self.status)
         self._stack = QStackedLayout()
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.addWidget(self.grid)
-        splitter.addWidget(self.panel)
-        splitter.setStretchFactor(0, 1)
-        splitter.setChildrenCollapsible(False)
-        splitter.setSizes([680, 280])
-        splitter.setObjectName("gallery")
-        self._stack.addWidget(splitter)
+        self._stack.addWidget(_split("gallery", (self.grid, 680), (self.panel, 280), wide=0))
         self._stack.addWidget(self.empty)
-        column.addLayout(self._stack, 1)
+        images = QWidget()
+        images.setLayout(self._stack)
+        column.addWidget(_split("gallery-boards", (self.boards, 190), (images, 970), wide=1), 1)
         page.addLayout(column, 1)
         self.grid.setItemDelegate(self._delegate)
         self.grid.setModel(self._gallery.model)
@@ -154,6 +159,7 @@ class GalleryPage(QWidget):
             (QKeySequence("Ctrl+="), lambda: self._zoom(32)),
             (QKeySequence("Ctrl+-"), lambda: self._zoom(-32)),
             (QKeySequence("Ctrl+I"), self.bar.details.toggle),
+            (QKeySequence("Ctrl+B"), self.bar.boards.toggle),
             (QKeySequence(QKeySequence.StandardKey.Undo), self._gallery.trash.undo),
         ):
             action = QAction(self)
@@ -173,10 +179,13 @@ class GalleryPage(QWidget):
             changed.connect(self._show_rows)
         self.bar.side_changed.connect(self._set_side)
         self.bar.details_toggled.connect(self._show_panel)
+        self.bar.boards_toggled.connect(self._show_boards)
         self.panel.rated.connect(lambda stars: self._with_current(lambda one: gallery.actions.rate([one], stars))())
-        model.query_changed.connect(lambda: gallery.state.change(order=model.query().order))
+        model.query_changed.connect(self._keep_order)
         model.failed.connect(self._not_listed)
         for failed in (part.failed for part in (gallery.actions, gallery.scanner, gallery.reveal, gallery.upscaling)):
+            failed.connect(self.problem.show_text)
+        for failed in (gallery.boards.failed, gallery.similarity.failed):
             failed.connect(self.problem.show_text)
         gallery.actions.message.connect(self.message)
         gallery.actions.copy_image.connect(_image_to_clipboard)
@@ -204,7 +213,15 @@ class GalleryPage(QWidget):
         self._enable_actions()
 
     def _show_empty(self) -> None:
-        if self._gallery.model.is_narrowed():
+        query = self._gallery.model.query()
+        if query == GalleryQuery(order=query.order, board=query.board) and query.board is not None:
+            self.empty.show_words(
+                self.tr("Nothing on this board"),
+                self.tr("Drop images on it, or press B in the gallery."),
+                self.tr("Show all images"),
+                self.tr("Clear search and filters"),
+            )
+        elif self._gallery.model.is_narrowed():
             self.empty.show_words(
                 self.tr("No matching images"),
                 self.tr("Try other search words, fewer stars or another model."),
@@ -258,6 +275,17 @@ class GalleryPage(QWidget):
         self.panel.setVisible(shown)
         self._gallery.state.change(details=shown)
 
+    def _show_boards(self, shown: bool) -> None:
+        self.boards.setVisible(shown)
+        self._gallery.state.change(boards=shown)
+        if not shown:
+            self._gallery.boards.show(None)  # nothing would say which board is shown
+
+    def _keep_order(self) -> None:
+        order = self._gallery.model.query().order
+        if order != "similar":
+            self._gallery.state.change(order=order)
+
     def _to_search(self) -> None:
         self.bar.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.bar.search.selectAll()
@@ -295,8 +323,13 @@ class GalleryPage(QWidget):
         self._with_selected(lambda items: self.compare.emit(items[0].path, items[1].path) if len(items) == 2 else None)
 
     def _choose_model(self, items: list[GalleryItem]) -> None:
-        at = self.grid.visualRect(self.grid.currentIndex()).center()
-        self.other_model_asked.emit(_paths(items), self.grid.viewport().mapToGlobal(at))
+        self.other_model_asked.emit(_paths(items), self._at_current())
+
+    def _choose_boards(self, items: list[GalleryItem]) -> None:
+        BoardsMenu(self._gallery.boards, items, self).popup(self._at_current())
+
+    def _at_current(self) -> QPoint:
+        return self.grid.viewport().mapToGlobal(self.grid.visualRect(self.grid.currentIndex()).center())
 
     def _remove_backgrounds(self, items: list[GalleryItem]) -> None:
         self._gallery.upscaling.remove_backgrounds([one.path for one in items])
@@ -348,6 +381,18 @@ class GalleryPage(QWidget):
             return
         menu = self.actions_of_images.menu(self)
         menu.popup(self.grid.viewport().mapToGlobal(at))
+
+
+def _split(name: str, *parts: tuple[QWidget, int], wide: int) -> QSplitter:
+    """Place widgets of these widths beside each other; the one with the index `wide` takes what is left."""
+    splitter = QSplitter(Qt.Orientation.Horizontal)
+    for part, _ in parts:
+        splitter.addWidget(part)
+    splitter.setStretchFactor(wide, 1)
+    splitter.setChildrenCollapsible(False)
+    splitter.setSizes([width for _, width in parts])
+    splitter.setObjectName(name)
+    return splitter
 
 
 def _paths(items: Sequence[GalleryItem]) -> list[str]:

@@ -23,6 +23,9 @@ _TABLE = (
     ("upscale", "upscale", "Ctrl+Shift+U"),
     ("cut_out", "crop", "Ctrl+Shift+B"),
     ("compare", "compare", "C"),
+    ("similar", "search", "S"),
+    ("boards", "board", "B"),
+    ("tags", "tag", "T"),
     ("copy_image", "copy", "Ctrl+C"),
     ("copy_settings", "copy", "Ctrl+Shift+C"),
     ("copy_prompt", "copy", ""),
@@ -31,12 +34,21 @@ _TABLE = (
     ("trash", "trash", "Delete"),
     ("star", "star", "."),
 )
-_OF_SELECTED = ("trash", "star", "variations", "other_model", "upscale", "cut_out")  # the others: of the current
+_OF_SELECTED = (
+    "trash",
+    "star",
+    "variations",
+    "other_model",
+    "upscale",
+    "cut_out",
+    "boards",
+    "tags",
+)  # others: of the current
 PANEL = ("settings", "variations", "as_input", "upscale", "open", "copy_image", "reveal", "trash")
 _MENU = (
     ("open", "settings", "remix", "variations", "other_model"),
     ("as_input", "edit", "in_canvas", "upscale", "cut_out", "as_style"),
-    ("compare",),
+    ("compare", "similar", "boards", "tags"),
     ("copy_image", "copy_settings", "copy_prompt", "copy_command"),
 )
 
@@ -90,6 +102,9 @@ class PageActions(QObject):
             "upscale": self.tr("Upscale"),
             "cut_out": self.tr("Remove background"),
             "compare": self.tr("Compare"),
+            "similar": self.tr("Sort by similarity"),
+            "boards": self.tr("Boards…"),
+            "tags": self.tr("Tags…"),
             "copy_image": self.tr("Copy image"),
             "copy_settings": self.tr("Copy settings"),
             "copy_prompt": self.tr("Copy prompt"),

@@ -99,6 +99,8 @@ class GallerySidePanel(QScrollArea):
         else:
             known = [(self.tr("Model"), item.model), (self.tr("Seed"), "" if item.seed is None else str(item.seed))]
             shown = [(name, value) for name, value in known if value]
+        named = ((self.tr("Boards"), item.boards), (self.tr("Tags"), item.tags))
+        shown += [(name, ", ".join(labels)) for name, labels in named if labels]
         while self._values.rowCount():
             self._values.removeRow(0)
         for name, value in shown:

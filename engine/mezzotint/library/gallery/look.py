@@ -28,7 +28,9 @@ def look_of(image: Image.Image) -> bytes:
 def distances(one: bytes, others: bytes) -> npt.NDArray[np.float64]:
     """Return the distance of a look from each of n concatenated others: 0 is the same, above 1 nothing in common."""
     rows = np.frombuffer(one + others, np.uint8).reshape(-1, BYTES)
-    hashes, colours = rows[:, : _KEPT * _KEPT // 8], rows[:, _KEPT * _KEPT // 8 :].astype(np.float64)
+    hashes, colours = rows[:, : _KEPT * _KEPT // 8], rows[:, _KEPT * _KEPT // 8 :].astype(np.int16)
     bits = np.bitwise_count(hashes[1:] ^ hashes[0]).sum(axis=1) / (_KEPT * _KEPT)
-    found: npt.NDArray[np.float64] = bits + _COLOUR * np.abs(colours[1:] - colours[0]).mean(axis=1) / 255
+    found: npt.NDArray[np.float64] = (
+        bits + _COLOUR * np.abs(colours[1:] - colours[0]).mean(axis=1, dtype=np.float64) / 255
+    )
     return found
