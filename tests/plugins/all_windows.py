@@ -18,10 +18,12 @@ from train_made import check, epoch, image, problem, request, run_info
 from train_made import plan as training_plan
 
 from mezzotint.library_protocol import (
+    Board,
     Dropped,
     GalleryItem,
     GalleryPage,
     GalleryScanned,
+    GalleryTags,
     KnownModel,
     ModelCard,
     ModelPlace,
@@ -35,12 +37,10 @@ from mezzotint.values.regions import RegionRef
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.create.state import LoraChoice, Result
-from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.windows.create.mask_editor import MaskEditor
-from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, TRAIN, MainWindow
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
@@ -58,17 +58,9 @@ MODELS_HERE = (
     model_info(id=f"broken {HOSTILE}", family="", variant="", problem=HOSTILE),
 )  # fmt: skip
 KNOWN = KnownModel(
-    id="a/b",
-    title=HOSTILE,
-    good_at=HOSTILE,
-    licence="Apache-2.0",
-    licence_url="https://example.org",
-    family="sdxl",
-    bytes=7 << 30,
-    smallest_vram_bytes=3 << 30,
-    gated=True,
-    runs=True,
-)
+    id="a/b", title=HOSTILE, good_at=HOSTILE, licence="Apache-2.0", licence_url="https://example.org", family="sdxl",
+    bytes=7 << 30, smallest_vram_bytes=3 << 30, gated=True, runs=True,
+)  # fmt: skip
 OFFER = Offer(
     source="a/b",
     revision="abc",
@@ -129,6 +121,7 @@ def librarian():
                 total=30, items=tuple(map(_item, range(30)))[query.offset : query.offset + query.limit]
             ),
             "gallery.models": ("base", HOSTILE),
+            "gallery.boards": GalleryTags(boards=(Board(name=HOSTILE, search=None, count=3),), tags=(HOSTILE,)),
             "gallery.scan": GalleryScanned(added=0, removed=0, total=30, unreadable=1),
             "known_models": (KNOWN,),
             "offer": OFFER,
@@ -176,7 +169,7 @@ class Windows:
 
     def __init__(self, program):
         self.program = program
-        self._viewer = None
+        self._viewer = self._compared = None
         program.settings.change(first_run_done=True)
         self.main = MainWindow(program)
         self.main.resize(1024, 680)
@@ -247,6 +240,7 @@ class Windows:
         until(lambda: self.program.gallery.model.peek(0) is not None)
         window.gallery_page.problem.show_text(HOSTILE)
         window.gallery_page.trashed.show_text(HOSTILE)
+        window.gallery_page.bar.boards.setChecked(True)
         until(lambda: self.program.gallery.details.metadata() is not None)
         settle()
         return window
@@ -457,15 +451,23 @@ class Windows:
 
     def viewer(self):
         """With the image's metadata."""
-        model = ViewerModel(self.program.librarian, self.program.pool, self.main, rating_of=lambda _path: 3)
-        viewer = self._viewer = Viewer(model)
-        viewer.open_at([f"/images/{HOSTILE}", "/images/b.png"], 0)
-        viewer.showNormal()
-        viewer.resize(1024, 680)
-        viewer.view.show_image(pixels())
+        self.main.dialogs.view([f"/images/{HOSTILE}", "/images/b.png"], 0)
+        viewer = self._viewer = self.main.dialogs._viewer
         viewer.info.show()
+        return self._with_image(viewer, viewer.view)
+
+    def compare(self):
+        """Three images, two of which cannot be shown."""
+        self.main.dialogs.compare([f"/images/{HOSTILE}", "/images/b.png", "/images/c.png"])
+        window = self._compared = self.main.dialogs._comparing
+        return self._with_image(window, window.images[0].view)
+
+    def _with_image(self, window, view):
+        window.showNormal()
+        window.resize(1024, 680)
+        view.show_image(pixels())
         settle()
-        return viewer
+        return window
 
     def question(self):
         """A confirmation question."""
@@ -487,7 +489,7 @@ class Windows:
                 widget.close()
         self.main.leave()
         settle()
-        for widget in (self.main, self._viewer):
+        for widget in (self.main, self._viewer, self._compared):
             if widget is not None:
                 widget.deleteLater()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)

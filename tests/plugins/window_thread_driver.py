@@ -153,7 +153,7 @@ def looks_at_one(driven):
         QTest.keyClick(viewer, key)
         driven.rest(150)
     driven.close_dialogs()
-    dialogs.compare(*paths)
+    dialogs.compare(paths)
     driven.rest()
     driven.close_dialogs()
 

@@ -15,6 +15,7 @@ from mezzotint_app.viewmodel.create.state import with_lora
 from mezzotint_app.viewmodel.dropped.differences import DifferencesModel, What
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 from mezzotint_app.viewmodel.dropped.settings_text import request_of
+from mezzotint_app.viewmodel.gallery.comparison import ComparisonModel
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
 from mezzotint_app.viewmodel.gallery.viewer_keeping import ViewerKeeping
 from mezzotint_app.viewmodel.models.get_model import GetModel
@@ -23,6 +24,7 @@ from mezzotint_app.windows.batch.log_dialog import BatchLogDialog
 from mezzotint_app.windows.create.grid_dialog import GridDialog
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.dropped_questions import DroppedQuestions
+from mezzotint_app.windows.gallery.compare_window import CompareWindow
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.log_dialog import LogDialog
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
@@ -52,7 +54,8 @@ class Dialogs(QObject):
         self._program, self._window = program, window
         self._open: dict[str, QDialog] = {}
         self._viewer: Viewer | None = None
-        self._viewed: ViewerModel | None = None
+        self._comparing: CompareWindow | None = None
+        self._keeping: ViewerKeeping | None = None
         self.questions = DroppedQuestions(program.dropped, window)
         self.questions.model_accepted.connect(program.library.add_folder)
         self.questions.lora_accepted.connect(self._add_lora)
@@ -174,13 +177,14 @@ class Dialogs(QObject):
         """Show images in the full-screen viewer."""
         self._the_viewer().open_at(paths, index)
 
-    def compare(self, one: str, other: str) -> None:
-        """Compare two images in the viewer."""
-        viewer = self._the_viewer()
-        viewer.open_at([one, other], 0)
-        if self._viewed is not None:
-            self._viewed.mark()
-            self._viewed.step(1)
+    def compare(self, paths: list[str]) -> None:
+        """Compare two to four images side by side."""
+        if self._comparing is None:
+            program = self._program
+            model = ComparisonModel(program.librarian, program.pool, self, rating_of=program.gallery.model.rating_of)
+            model.star_wanted.connect(self._keeper().rate)
+            self._comparing = CompareWindow(model, pool=program.pool)
+        self._comparing.open(paths)
 
     def leave(self, then: Callable[[], None]) -> None:
         """Decide, or ask, what happens to remaining work when the window is closed."""
@@ -248,16 +252,21 @@ class Dialogs(QObject):
         return dialog
 
     def _the_viewer(self) -> Viewer:
+        self._keeper()
         if self._viewer is None:
-            program = self._program
-            model = self._viewed = ViewerModel(
-                program.librarian, program.pool, self, rating_of=program.gallery.model.rating_of
-            )
-            keeping = ViewerKeeping(model, program.librarian, program.gallery.trash)
-            keeping.changed.connect(program.gallery.model.refresh)
-            keeping.failed.connect(model.message)
-            self._viewer = Viewer(model, pool=program.pool)
+            raise AssertionError("there is no viewer")
         return self._viewer
+
+    def _keeper(self) -> ViewerKeeping:
+        """What saves stars; it comes with the viewer."""
+        if self._keeping is None:
+            program = self._program
+            model = ViewerModel(program.librarian, program.pool, self, rating_of=program.gallery.model.rating_of)
+            self._keeping = ViewerKeeping(model, program.librarian, program.gallery.trash)
+            self._keeping.changed.connect(program.gallery.model.refresh)
+            self._keeping.failed.connect(model.message)
+            self._viewer = Viewer(model, pool=program.pool)
+        return self._keeping
 
     def _show(self, name: str, make: Callable[[], QDialog], *, replace: bool = False) -> None:
         """Show the dialog of this name, or raise it if it is open; with `replace`, replace an open one."""

@@ -139,7 +139,7 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Image details")),
                 ("Ctrl+C", QCoreApplication.translate("Shortcuts", "Copy the image")),
                 ("Ctrl+Shift+C", QCoreApplication.translate("Shortcuts", "Copy its settings")),
-                ("C", QCoreApplication.translate("Shortcuts", "Compare two")),
+                ("C", QCoreApplication.translate("Shortcuts", "Compare two to four")),
                 ("Del", QCoreApplication.translate("Shortcuts", "Move to trash")),
                 ("Ctrl+Z", QCoreApplication.translate("Shortcuts", "Restore from trash")),
             ),

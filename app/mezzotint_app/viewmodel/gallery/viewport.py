@@ -73,6 +73,18 @@ class Viewport:
             y=content.top + part_y * content.height,
         ).kept_in()
 
+    def like(self, other: "Viewport") -> "Viewport":
+        """Show the same part of the content as another view does of its own."""
+        scale = other.scale * other.content.width / max(self.content.width, 1e-6)
+        part_x = (other.x - other.content.left) / max(other.content.width, 1e-6)
+        part_y = (other.y - other.content.top) / max(other.content.height, 1e-6)
+        return replace(
+            self,
+            scale=scale,
+            x=self.content.left + part_x * self.content.width,
+            y=self.content.top + part_y * self.content.height,
+        ).kept_in()
+
     def kept_in(self) -> "Viewport":
         """Center content smaller than the view, and leave no gap at the edges of larger content."""
         return replace(

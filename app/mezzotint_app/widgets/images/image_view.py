@@ -148,6 +148,11 @@ class ImageView(QWidget):
         """The current position of the image."""
         return self._viewport
 
+    def show_part_of(self, other: "ImageView") -> None:
+        """Show the same part of the image as another view does of its own."""
+        self._follows = other._follows
+        self._use(self._viewport.fitted() if self._follows else self._viewport.like(other.viewport_now()))
+
     def _zoom_to(self, scale: float, at: QPointF) -> None:
         if self.has_image():
             self._follows = False

@@ -40,7 +40,7 @@ class GalleryPage(QWidget):
     style_asked = Signal(str)  # save its settings as a style
     open_in_canvas = Signal(str)
     open_full_screen = Signal(list, int)  # paths, and index of the one to show
-    compare = Signal(str, str)
+    compare = Signal(list)  # paths, two to four
     create_asked = Signal()
     remix_asked = Signal(str)
     variations_asked = Signal(list)  # paths
@@ -110,7 +110,7 @@ class GalleryPage(QWidget):
                 "in_canvas": do(lambda one: self.open_in_canvas.emit(one.path)),
                 "upscale": lambda: self._with_selected(self._upscale_items),
                 "cut_out": lambda: self._with_selected(self._remove_backgrounds),
-                "compare": self._compare,
+                "compare": lambda: self._with_selected(lambda items: self.compare.emit(_paths(items))),
                 "similar": do(lambda one: self._gallery.similarity.sort_by(one.path)),
                 "boards": lambda: self._with_selected(self._choose_boards),
                 "tags": lambda: self._with_selected(lambda items: ask_tags(self._gallery.boards, items, self)),
@@ -318,9 +318,6 @@ class GalleryPage(QWidget):
         if row in around:
             paths = [one.path for at in around if (one := model.peek(at)) is not None]
             self.open_full_screen.emit(paths, around.index(row))
-
-    def _compare(self) -> None:
-        self._with_selected(lambda items: self.compare.emit(items[0].path, items[1].path) if len(items) == 2 else None)
 
     def _choose_model(self, items: list[GalleryItem]) -> None:
         self.other_model_asked.emit(_paths(items), self._at_current())

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.gallery.comparison import MOST
 from mezzotint_app.viewmodel.gallery.gallery import STARS
 
 # Name, icon and shortcut of each.
@@ -72,7 +73,7 @@ class PageActions(QObject):
             action.setEnabled(selected > 0 if name in _OF_SELECTED else current)
         for action in self.ratings:
             action.setEnabled(selected > 0)
-        self["compare"].setEnabled(selected == 2)
+        self["compare"].setEnabled(2 <= selected <= MOST)
         self["copy_prompt"].setEnabled(prompt)
 
     def menu(self, parent: QWidget) -> QMenu:

@@ -186,7 +186,9 @@ def test_two_are_compared(shown, qtbot):
     select(made, 1, 4)
     with qtbot.waitSignal(made.page.compare) as told:
         press(qtbot, made, Qt.Key.Key_C)
-    assert told.args == ["/images/1.png", "/images/4.png"]
+    assert told.args == [["/images/1.png", "/images/4.png"]]
+    select(made, 0, 1, 2, 3, 4)
+    assert not made.page.actions_of_images["compare"].isEnabled()
 
 
 def test_backgrounds_of_selected_images_are_removed(shown):
