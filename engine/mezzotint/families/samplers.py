@@ -75,6 +75,7 @@ _OWN_SAMPLERS: Mapping[str, _Sampler] = {
     "dpm_multistep": _Sampler(_MULTISTEP, _DEFAULT, True),
 }
 SAMPLERS = tuple(_NOISE_SAMPLERS)
+KNOWN_SAMPLERS = (*SAMPLERS, *_OWN_SAMPLERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,9 @@ def test_what_is_no_axis(words):
         (["a", "--x", "hat=1,2"], "hat cannot be an axis"),
         (["a", "--x", "steps=1,many"], "steps: 'many' is invalid"),
         (["a", "--x", "seed=1,2", "--count", "2"], "remove count"),
+        (["a", "--x", "sampler=euler,nonsense"], "the sampler nonsense is not known; known are euler, "),
+        (["a", "--x", "steps=1,2", "--sampler", "nonsense"], "the sampler nonsense is not known"),
+        (["a", "--x", "steps=1,2", "--schedule", "none"], "the schedule none is not known; known are default, karras"),
     ],
 )
 def test_mistakes_are_named(words, reason):
