@@ -266,6 +266,8 @@ class Dialogs(QObject):
             self._keeping.changed.connect(program.gallery.model.refresh)
             self._keeping.failed.connect(model.message)
             self._viewer = Viewer(model, pool=program.pool)
+            self._viewer.variations_asked.connect(lambda path: program.again.vary([path]))
+            program.again.message.connect(model.message)
         return self._keeping
 
     def _show(self, name: str, make: Callable[[], QDialog], *, replace: bool = False) -> None:

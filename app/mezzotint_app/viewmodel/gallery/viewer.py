@@ -216,6 +216,10 @@ class ViewerModel(QObject):
             self.star_wanted.emit(self.path(), self._ratings[self.path()])
             self.changed.emit()
 
+    def toggle_star(self) -> None:
+        """Give the current image all stars, or none if it has them."""
+        self.star(0 if self.rating() == MOST_STARS else MOST_STARS)
+
     def delete(self) -> None:
         """Request deleting the current image."""
         if self.path():

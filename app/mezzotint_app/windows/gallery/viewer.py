@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QImage, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QToolButton, QVBoxLayout, QWidget
 
@@ -17,6 +17,7 @@ from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.windows.gallery.viewer_info import ViewerInfo
 
 _MESSAGE_TIME = 4000  # milliseconds that a message is shown
+_SLIDE_TIME = 4000  # milliseconds that each image of a slideshow is shown
 _CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 _KEYS: dict[Qt.Key, str] = {
     Qt.Key.Key_Right: "next",
@@ -32,6 +33,9 @@ _KEYS: dict[Qt.Key, str] = {
     Qt.Key.Key_C: "mark",
     Qt.Key.Key_I: "info",
     Qt.Key.Key_Z: "size",
+    Qt.Key.Key_S: "slideshow",
+    Qt.Key.Key_V: "variations",
+    Qt.Key.Key_Period: "star",
     Qt.Key.Key_Delete: "delete",
     Qt.Key.Key_Escape: "close",
 }
@@ -39,6 +43,8 @@ _KEYS: dict[Qt.Key, str] = {
 
 class Viewer(QWidget):
     """A window of its own; `open_at` shows it."""
+
+    variations_asked = Signal(str)  # path
 
     def __init__(self, model: ViewerModel, parent: QWidget | None = None, *, pool: Executor | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -54,6 +60,9 @@ class Viewer(QWidget):
         self._message_timer = QTimer(self)
         self._message_timer.setSingleShot(True)
         self._message_timer.timeout.connect(lambda: self._say(""))
+        self.slides = QTimer(self)
+        self.slides.setInterval(_SLIDE_TIME)
+        self.slides.timeout.connect(self._next_slide)
         self._actions = self._list_actions()
         self._build()
         model.changed.connect(self._show)
@@ -92,6 +101,9 @@ class Viewer(QWidget):
         row.setSpacing(4)
         row.addWidget(self._button("left", self.tr("Previous image (Left, Page Up)"), "previous"))
         row.addWidget(self._button("right", self.tr("Next image (Right, Page Down)"), "next"))
+        self._slideshow = self._button("play", self.tr("Slideshow (S)"), "slideshow")
+        self._slideshow.setCheckable(True)
+        row.addWidget(self._slideshow)
         self._place = plain_label(role="muted")
         self._name = ElidedLabel()
         row.addSpacing(8)
@@ -111,6 +123,7 @@ class Viewer(QWidget):
         self._about.setCheckable(True)
         row.addWidget(self._compare)
         row.addWidget(self._about)
+        row.addWidget(self._button("layers", self.tr("Queue variations (V)"), "variations"))
         row.addWidget(self._button("copy", self.tr("Copy image (Ctrl+C)"), "copy"))
         row.addWidget(self._button("settings", self.tr("Copy settings as text (Ctrl+Shift+C)"), "copy settings"))
         row.addWidget(self._button("trash", self.tr("Move to trash (Del)"), "delete"))
@@ -135,6 +148,9 @@ class Viewer(QWidget):
             "mark": model.mark,
             "info": self._toggle_info,
             "size": self.view.toggle_size,
+            "slideshow": self._toggle_slides,
+            "variations": self._vary,
+            "star": model.toggle_star,
             "copy": self._copy_image,
             "copy settings": model.copy_settings,
             "delete": model.delete,
@@ -186,9 +202,26 @@ class Viewer(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def _toggle_slides(self) -> None:
+        if self.slides.isActive():
+            self.slides.stop()
+        else:
+            self.slides.start()
+        self._slideshow.setChecked(self.slides.isActive())
+
+    def _next_slide(self) -> None:
+        if self._model.image() is not None or self._model.problem():  # otherwise it is still being read
+            self._model.go_to((self._model.index() + 1) % max(1, self._model.count()))
+
+    def _vary(self) -> None:
+        if self._model.path():
+            self.variations_asked.emit(self._model.path())
+
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
         self._model.close()
         self._image = None
+        self.slides.stop()
+        self._slideshow.setChecked(False)
         super().closeEvent(event)
 
     def _toggle_info(self) -> None:

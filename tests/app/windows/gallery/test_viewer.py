@@ -175,3 +175,30 @@ def test_everything_has_a_name_and_a_tooltip(viewer):
     for one in viewer.findChildren(QAbstractButton):
         assert one.accessibleName()
         assert one.toolTip()
+
+
+def test_a_slideshow_goes_round_until_it_is_stopped(qtbot, viewer, model):
+    qtbot.keyClick(viewer, Qt.Key.Key_S)
+    assert viewer.slides.isActive()
+    for index in (2, 0, 1):
+        viewer.slides.timeout.emit()
+        assert model.index() == index
+    qtbot.keyClick(viewer, Qt.Key.Key_S)
+    assert not viewer.slides.isActive()
+    qtbot.keyClick(viewer, Qt.Key.Key_S)
+    model.open(["/a/9.png", PATHS[0]], 0)
+    viewer.slides.timeout.emit()
+    assert model.index() == 0  # still being read
+    viewer.close()
+    assert not viewer.slides.isActive()
+
+
+def test_keys_star_and_vary(qtbot, viewer, model):
+    stars = []
+    model.star_wanted.connect(lambda _path, number: stars.append(number))
+    for _ in range(2):
+        qtbot.keyClick(viewer, Qt.Key.Key_Period)
+    assert stars == [5, 0]
+    with qtbot.waitSignal(viewer.variations_asked) as told:
+        qtbot.keyClick(viewer, Qt.Key.Key_V)
+    assert told.args == [PATHS[1]]
