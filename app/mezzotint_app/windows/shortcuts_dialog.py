@@ -96,7 +96,10 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         (
             QCoreApplication.translate("Shortcuts", "Canvas"),
             (
-                ("B, E, L, R, G, I, V, F", QCoreApplication.translate("Shortcuts", "Tools, in the toolbar's order")),
+                (
+                    "B, E, L, R, G, M, N, I, V, F",
+                    QCoreApplication.translate("Shortcuts", "Tools, in the toolbar's order"),
+                ),
                 ("C", QCoreApplication.translate("Shortcuts", "Colour")),
                 ("[, ]", QCoreApplication.translate("Shortcuts", "Smaller, larger brush")),
                 ("{, }", QCoreApplication.translate("Shortcuts", "Softer, harder brush")),
@@ -115,7 +118,9 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
                 ("PgUp, PgDown", QCoreApplication.translate("Shortcuts", "Previous, next candidate")),
                 ("X", QCoreApplication.translate("Shortcuts", "Before, after")),
                 ("Shift+Return", QCoreApplication.translate("Shortcuts", "Accept the candidate")),
-                ("Del", QCoreApplication.translate("Shortcuts", "Discard the candidate")),
+                ("Ctrl+A, Ctrl+D", QCoreApplication.translate("Shortcuts", "Select the frame, deselect")),
+                ("Ctrl+Shift+I", QCoreApplication.translate("Shortcuts", "Invert selection")),
+                ("Del", QCoreApplication.translate("Shortcuts", "Discard the candidate, or erase the selection")),
                 ("Ctrl+O, Ctrl+S", QCoreApplication.translate("Shortcuts", "Open, save")),
             ),
         ),

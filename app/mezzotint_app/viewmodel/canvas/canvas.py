@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, QPoint, QRect, QSize, Signal
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QColor, QImage
 
 from mezzotint.atomic import atomic_write
 from mezzotint.errors import ImageRefused
@@ -83,8 +83,21 @@ class CanvasModel(QObject):
         return None if found is None else (found.image, found.frame)
 
     def new_layer(self, kind: LayerKind) -> None:
-        """Add an empty layer."""
-        if not self.document.add_layer(kind, ""):
+        """Add an empty layer; drawings for ControlNets are light on black, so the colour becomes white."""
+        self._add_layer(kind, {})
+        if kind == "control":
+            self.tools.set_colour(QColor(255, 255, 255))
+
+    def mask_selection(self) -> None:
+        """Add a mask layer of what is selected."""
+        selection = self.document.selection()
+        if selection is not None:
+            where = selection.boundingRect().toAlignedRect()
+            tiles = TileStore().painted(where, lambda painter: painter.fillPath(selection, QColor(255, 255, 255)))
+            self._add_layer("mask", tiles)
+
+    def _add_layer(self, kind: LayerKind, tiles: Changed) -> None:
+        if not self.document.add_tiles(kind, "", tiles):
             self.message.emit(self.tr("The canvas has too many layers. Remove one first."))
 
     # ---- files

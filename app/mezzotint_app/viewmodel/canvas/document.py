@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QTransform
 
 from mezzotint_app.viewmodel.canvas.history import MOST_BYTES, History, LayerTiles, Step
 from mezzotint_app.viewmodel.canvas.layers import PICTURE, CanvasState, Layer, LayerKind, draw_layer
+from mezzotint_app.viewmodel.canvas.selection import How, combined
 from mezzotint_app.viewmodel.canvas.strokes import Dab, Paint, Stroke
 from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, blank, tiles_of
 
@@ -24,6 +25,7 @@ class CanvasDocument(QObject):
     changed = Signal(QRect)  # changed part of the picture
     layers_changed = Signal()  # layers, their properties or the active one
     frame_changed = Signal()
+    selection_changed = Signal()
     history_changed = Signal()
 
     def __init__(self, parent: QObject | None = None, *, most_bytes: int = MOST_BYTES) -> None:
@@ -56,6 +58,10 @@ class CanvasDocument(QObject):
     def frame(self) -> QRect:
         """Return the frame that is generated into."""
         return QRect(*self._state.frame)
+
+    def selection(self) -> QPainterPath | None:
+        """Return what tools are limited to; None if that is everything."""
+        return self._state.selection
 
     def bounds(self, kinds: Iterable[LayerKind] | None = None) -> QRect:
         """Return the rectangle around all tiles of visible layers, of these kinds if given."""
@@ -149,6 +155,25 @@ class CanvasDocument(QObject):
             values = (frame.left(), frame.top(), frame.width(), frame.height())
             self._do(replace(self._state, frame=values), kind="frame")
 
+    def select(self, path: QPainterPath, how: How = "replace") -> None:
+        """Limit tools to a shape, or add it to or subtract it from what is selected; nothing left: no limits."""
+        selection = combined(self._state.selection, path, how)
+        if selection != self._state.selection:
+            self._do(replace(self._state, selection=selection))
+
+    def select_rest(self) -> None:
+        """Select what is not selected, of the picture and the frame."""
+        whole = QPainterPath()
+        whole.addRect(QRectF(self.bounds().united(self.frame())))
+        self.select(combined(whole, self._state.selection or whole, "subtract") or QPainterPath())
+
+    def erase_selection(self) -> bool:
+        """Erase what is selected from the active layer; returns False without a selection."""
+        selection = self._state.selection
+        if selection is not None:
+            self.fill_path(selection, QColor(0, 0, 0), erase=True)
+        return selection is not None
+
     def end_step(self) -> None:
         """End a stroke or a drag: what follows is a step of its own."""
         self.end_stroke()
@@ -162,7 +187,8 @@ class CanvasDocument(QObject):
         layer = self.active()
         if layer is None or not layer.visible:
             return False
-        self._stroke = layer, Stroke(paint, self._stores[layer.id])
+        clip = None if self._state.selection is None else self._state.selection.translated(-layer.x, -layer.y)
+        self._stroke = layer, Stroke(paint, self._stores[layer.id], clip)
         self.stroke_to(dab)
         return True
 
@@ -210,12 +236,23 @@ class CanvasDocument(QObject):
 
     def scale_layer(self, identity: int, factor: float) -> bool:
         """Scale a layer around its middle; returns False if there is nothing on it or it would become too large."""
-        layer, store = self.layer(identity), self._stores[identity]
-        old = store.content()
+        old = self.content_of(identity)
         new = QRect(0, 0, round(old.width() * factor), round(old.height() * factor))
-        if layer is None or old.isEmpty() or not 0 < max(new.width(), new.height()) <= LARGEST_SIDE or new.isEmpty():
-            return False
         new.moveCenter(old.center())
+        return self.fit_layer(identity, new)
+
+    def content_of(self, identity: int) -> QRect:
+        """Return the smallest rectangle around everything on a layer."""
+        layer = self.layer(identity)
+        return QRect() if layer is None else self._stores[identity].content().translated(layer.x, layer.y)
+
+    def fit_layer(self, identity: int, where: QRect) -> bool:
+        """Scale what is on a layer into a rectangle; returns False if there is nothing, or it would be too large."""
+        layer, old = self.layer(identity), self.content_of(identity)
+        if layer is None or old.isEmpty() or where.isEmpty() or max(where.width(), where.height()) > LARGEST_SIDE:
+            return False
+        store = self._stores[identity]
+        old, new = (one.translated(-layer.x, -layer.y) for one in (old, where))
         smooth = Qt.TransformationMode.SmoothTransformation
         scaled = store.read(old).scaled(new.size(), Qt.AspectRatioMode.IgnoreAspectRatio, smooth)
         tiles: Changed = dict.fromkeys(store.all())
@@ -228,9 +265,15 @@ class CanvasDocument(QObject):
         if layer is None or where.isEmpty():
             return
 
+        selection = self._state.selection
+
         def shifted(painter: QPainter) -> None:
             painter.setTransform(QTransform.fromTranslate(-layer.x, -layer.y), combine=True)
+            if selection is not None:
+                painter.setClipPath(selection, Qt.ClipOperation.IntersectClip)
             paint(painter)
+
+        where = where if selection is None else where.intersected(selection.boundingRect().toAlignedRect())
 
         tiles = self._stores[layer.id].painted(where.translated(-layer.x, -layer.y), shifted)
         if tiles:
@@ -271,7 +314,7 @@ class CanvasDocument(QObject):
         where = frame or QRect(*_FRAME)
         values = (where.left(), where.top(), where.width(), where.height())
         self._state = CanvasState(layers=tuple(found), active=found[-1].id, frame=values)
-        for signal in (self.layers_changed, self.frame_changed, self.history_changed):
+        for signal in (self.layers_changed, self.frame_changed, self.selection_changed, self.history_changed):
             signal.emit()
         self.changed.emit(before.united(self.bounds()))
 
@@ -299,6 +342,8 @@ class CanvasDocument(QObject):
         self._state = step.state
         if before.layers != step.state.layers or before.active != step.state.active:
             self.layers_changed.emit()
+        if before.selection != step.state.selection:
+            self.selection_changed.emit()
         if before.frame != step.state.frame:
             self.frame_changed.emit()
         if before.layers != step.state.layers or len(step.tiles) > 64:

@@ -34,6 +34,19 @@ def dragged(frame: QRect, edges: frozenset[str], by: QPoint, step: int) -> QRect
     return QRect(left, top, width, height)
 
 
+def stretched(where: QRect, edges: frozenset[str], by: QPoint) -> QRect:
+    """Return a rectangle after dragging edges by a distance; a corner keeps the ratio of the sides."""
+    across = -by.x() if "left" in edges else by.x() if "right" in edges else 0
+    down = -by.y() if "top" in edges else by.y() if "bottom" in edges else 0
+    width, height = max(where.width() + across, 1), max(where.height() + down, 1)
+    if len(edges) > 1:
+        factor = max(width / where.width(), height / where.height())
+        width, height = max(round(where.width() * factor), 1), max(round(where.height() * factor), 1)
+    left = where.x() + where.width() - width if "left" in edges else where.x()
+    top = where.y() + where.height() - height if "top" in edges else where.y()
+    return QRect(left, top, width, height)
+
+
 def around(where: QRect, step: int) -> QRect:
     """Return the smallest frame of valid size around a rectangle, with its upper left corner."""
     width, height = (_side(-(-side // step) * step, step) for side in (where.width(), where.height()))

@@ -1,6 +1,6 @@
 """Generation into the frame: what is there becomes init image, mask, control and reference images of a request."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QRect, Signal
@@ -10,6 +10,7 @@ from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintFill
 from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
+from mezzotint_app.viewmodel.create.controls import ControlChoice, controls_in_use
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.own_images import is_blank, keep, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.create.sizes import multiple_of
@@ -36,11 +37,12 @@ class Material:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InpaintChoice:
-    """How the masked part is made; None: suited to what is in the frame."""
+    """How the masked part is made; None: suited to what is in the frame. And the ControlNet of the control layer."""
 
     strength: float | None = None
     fill: InpaintFill | None = None
     feather: int = 8
+    control: ControlChoice = field(default_factory=lambda: ControlChoice(image=""))  # what the control layer is for
 
 
 class CanvasGeneration(QObject):
@@ -81,7 +83,14 @@ class CanvasGeneration(QObject):
 
     def problem(self) -> str:
         """Return why nothing can be generated, or ""."""
+        control = self._choice.control
+        if self.has_control() and control.on and not control.model and not self.create.chosen.settings().controls:
+            return self.tr("Choose a ControlNet for the control layer, or hide the layer.")
         return next(iter(self.create.problems(of_batch=not self.document.is_empty()).values()), "")
+
+    def has_control(self) -> bool:
+        """Whether the frame shows something of a control layer."""
+        return self.document.bounds(("control",)).intersects(self.document.frame())
 
     def is_preparing(self) -> bool:
         """Whether images are being written for the queue."""
@@ -123,14 +132,13 @@ class CanvasGeneration(QObject):
         document = self.document
         document.end_step()
         frame, info = document.frame(), self.create.chosen.info()
-        controls = bool(document.bounds(("control",)).intersects(frame))
         wanted = [one for one in document.layers() if one.visible and one.kind == "reference"]
         many = 0 if info is None else info.references
         return Material(
             frame=frame,
             picture=document.flattened(frame),
             mask=document.flattened(frame, ("mask",)),
-            control=document.flattened(frame, ("control",)) if controls else None,
+            control=document.flattened(frame, ("control",)) if self.has_control() else None,
             references=tuple(
                 document.store(one.id).read(bounds)
                 for one in wanted[:many]
@@ -143,7 +151,8 @@ def request_for(base: GenerateRequest, material: Material, choice: InpaintChoice
     """Return the request for a frame; writes its images, so call this in a worker thread. Raises StorageError."""
     request = _sized(base, material.frame)
     if material.control is not None:
-        request = _controlled(request, keep(_opaque(material.control, QColor(0, 0, 0)), pasted_folder()).path)
+        kept = keep(_opaque(material.control, QColor(0, 0, 0)), pasted_folder())
+        request = _controlled(request, choice.control, kept.path)
     found = [keep(_opaque(one), pasted_folder()) for one in material.references]
     references = tuple(ImageInput(path=one.path, role="reference", sha256=one.sha256) for one in found)
     missing, everything = alpha_of(material.picture, inverted=True), alpha_of(material.picture)
@@ -214,8 +223,11 @@ def _sized(request: GenerateRequest, frame: QRect) -> GenerateRequest:
     return replace(request, cascade=replace(cascade, stages=(first, *others)))
 
 
-def _controlled(request: GenerateRequest, path: str) -> GenerateRequest:
-    """With the control layer as the image of the first ControlNet; without one it changes nothing."""
+def _controlled(request: GenerateRequest, choice: ControlChoice, path: str) -> GenerateRequest:
+    """With the control layer as the image of its ControlNet, or else of the first on Create."""
+    if choice.model or not choice.on:
+        own = controls_in_use((replace(choice, image=path),))
+        return replace(request, controls=(*own, *request.controls))
     if not request.controls:
         return request
     first, *others = request.controls

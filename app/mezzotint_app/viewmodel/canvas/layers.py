@@ -5,7 +5,7 @@ from functools import cache
 from typing import Literal, get_args
 
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath
 
 from mezzotint_app.viewmodel.canvas.tiles import TileStore
 
@@ -38,6 +38,7 @@ class CanvasState:
     layers: tuple[Layer, ...]  # from bottom to top
     active: int  # id of the layer that tools change
     frame: tuple[int, int, int, int]  # left, top, width and height
+    selection: QPainterPath | None = None  # that tools are limited to; None: everything
 
 
 @cache

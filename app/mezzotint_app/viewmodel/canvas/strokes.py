@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QRadialGradient
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QRadialGradient
 
 from mezzotint_app.viewmodel.canvas.tiles import (
     LAYOUT,
@@ -45,8 +45,9 @@ class Dab:
 class Stroke:
     """A path from pressing to releasing. Where it crosses itself it gets no stronger: opacity is that of the whole."""
 
-    def __init__(self, paint: Paint, store: TileStore) -> None:
-        self._paint, self._store = paint, store
+    def __init__(self, paint: Paint, store: TileStore, clip: QPainterPath | None = None) -> None:
+        """`clip`: the only part that is painted, in the layer's pixels."""
+        self._paint, self._store, self._clip = paint, store, clip
         self._last: Dab | None = None
         self._coverage: dict[Place, QImage] = {}
         self._full: set[Place] = set()  # covered by one dab: nothing changes there any more
@@ -63,6 +64,8 @@ class Stroke:
         whole = QRect()
         for one in dabs:
             where = self._rect(one)
+            if self._clip is not None:
+                where = where.intersected(self._clip.boundingRect().toAlignedRect())
             whole = whole.united(where)
             for place in places(where):
                 touched.setdefault(place, []).append(one)
@@ -89,6 +92,8 @@ class Stroke:
         painter = QPainter(coverage)
         painter.setCompositionMode(Modes.CompositionMode_Lighten)
         painter.translate(-place[0] * SIDE, -place[1] * SIDE)
+        if self._clip is not None:
+            painter.setClipPath(self._clip)
         for dab in dabs:
             touched = touched.united(self._rect(dab))
             painter.fillRect(self._rect(dab), self._gradient(dab))

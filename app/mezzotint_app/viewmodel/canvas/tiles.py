@@ -51,7 +51,8 @@ class TileStore:
 
     def __init__(self) -> None:
         self._tiles: dict[Place, QImage] = {}
-        self._bounds: QRect | None = None  # once known
+        self._bounds: QRect | None = None  # once known, like the next
+        self._content: QRect | None = None
 
     def get(self, place: Place) -> QImage | None:
         """Return a tile, or None where nothing was painted."""
@@ -69,6 +70,11 @@ class TileStore:
 
     def content(self) -> QRect:
         """Return the smallest rectangle around everything that is not transparent."""
+        if self._content is None:
+            self._content = self._around_content()
+        return QRect(self._content)
+
+    def _around_content(self) -> QRect:
         whole, edges = QRect(), self.bounds()
         for place, tile in self._tiles.items():
             where = rect_of(place)
@@ -79,6 +85,7 @@ class TileStore:
     def put(self, tiles: Changed) -> Changed:
         """Replace tiles; returns what was there, which undoes it."""
         before: Changed = {place: self._tiles.get(place) for place in tiles}
+        self._content = None
         for place, tile in tiles.items():
             if tile is None:
                 self._tiles.pop(place, None)

@@ -8,12 +8,16 @@ from PySide6.QtGui import QColor, QPainterPath
 
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.fill import flooded
-from mezzotint_app.viewmodel.canvas.frame import dragged, edges_at
+from mezzotint_app.viewmodel.canvas.frame import dragged, edges_at, stretched
 from mezzotint_app.viewmodel.canvas.strokes import Dab, Paint
 from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST, Brush
 
-Tool = Literal["brush", "eraser", "lasso", "rectangle", "fill", "picker", "move", "frame"]
+Tool = Literal["brush", "eraser", "lasso", "rectangle", "fill", "select", "select_lasso", "picker", "move", "frame"]
 TOOLS: tuple[Tool, ...] = get_args(Tool)
+_BOXES = ("rectangle", "select")
+_SELECTING = ("select", "select_lasso")
+_SHAPES = ("lasso", "rectangle", *_SELECTING)
+_ANYWHERE = ("picker", "frame", *_SELECTING)  # whether or not the layer is visible
 FILLED_SIDE = 4096  # pixels around the point that a flood fill may reach
 _TOLERANCE = 24
 
@@ -35,7 +39,8 @@ class CanvasTools(QObject):
         self.step = 8  # the frame snaps to multiples of this
         self._path: list[QPointF] = []  # of a lasso, or the corners of a rectangle
         self._drag: tuple[QPointF, QPoint, QRect, frozenset[str]] | None = None
-        self._erases = False
+        self._target = QRect()  # of a layer that is being scaled
+        self._erases = self._adds = False
 
     # ---- settings
 
@@ -81,7 +86,8 @@ class CanvasTools(QObject):
     def outline(self) -> QPainterPath:
         """Return the shape being drawn; empty if there is none."""
         path = QPainterPath()
-        if self._tool == "rectangle" and len(self._path) == 2:
+        path.addRect(QRectF(self._target))
+        if self._tool in _BOXES and len(self._path) == 2:
             path.addRect(QRectF(*self._path).normalized())
         elif self._path:
             path.moveTo(self._path[0])
@@ -96,17 +102,31 @@ class CanvasTools(QObject):
 
     # ---- input
 
-    def press(self, at: QPointF, pressure: float = 1.0, *, erase: bool = False, reach: float = 8.0) -> None:
-        """Start at a point; `erase` makes shapes and fills erase, `reach` is how near an edge of the frame counts."""
+    def handles(self) -> QRect:
+        """Return the rectangle with handles that the tool drags: the frame, or what is on the layer; empty: none."""
         layer = self._document.active()
-        if self._tool not in ("picker", "frame") and (layer is None or not layer.visible):
+        if self._tool == "frame":
+            return self._document.frame()
+        if self._tool == "move" and layer is not None:
+            return self._target or self._document.content_of(layer.id)
+        return QRect()
+
+    def press(
+        self, at: QPointF, pressure: float = 1.0, *, erase: bool = False, add: bool = False, reach: float = 8.0
+    ) -> None:
+        """Start at a point; `erase` makes shapes and fills erase, and selections shrink, `add` makes these grow.
+
+        `reach` is how near a handle or an edge counts.
+        """
+        layer = self._document.active()
+        if self._tool not in _ANYWHERE and (layer is None or not layer.visible):
             self.message.emit(self.tr("The layer is hidden. Show it to change it."))
             return
-        self._erases = erase
+        self._erases, self._adds = erase, add
         if self._tool in ("brush", "eraser"):
             paint = Paint(brush=self.brush(), colour=self._paint_colour(), opacity=self._opacity)
             self._document.begin_stroke(paint, Dab(at.x(), at.y(), pressure))
-        elif self._tool in ("lasso", "rectangle"):
+        elif self._tool in _SHAPES:
             self._path = [at, at]
             self.outline_changed.emit()
         elif self._tool == "fill":
@@ -115,31 +135,37 @@ class CanvasTools(QObject):
             self.pick(at)
         else:
             self._document.end_step()
-            edges = edges_at(self._document.frame(), at, reach) if self._tool == "frame" else frozenset()
+            handles = self.handles()
+            edges = frozenset() if handles.isEmpty() else edges_at(handles, at, reach)
             start = QPoint(layer.x, layer.y) if layer else QPoint()
-            self._drag = at, start, self._document.frame(), edges
+            self._drag = at, start, handles, edges
 
     def move(self, at: QPointF, pressure: float = 1.0) -> None:
         """Continue to a point."""
         if self._document.is_painting():
             self._document.stroke_to(Dab(at.x(), at.y(), pressure))
         elif self._path:
-            self._path = [self._path[0], at] if self._tool == "rectangle" else [*self._path, at]
+            self._path = [self._path[0], at] if self._tool in _BOXES else [*self._path, at]
             self.outline_changed.emit()
         elif self._drag is not None:
             self._drag_to(at)
 
     def release(self) -> None:
-        """End; a shape is filled."""
-        path = self.outline()
-        if self._path and not path.boundingRect().isEmpty():
+        """End; a shape is filled or selected."""
+        path, layer = self.outline(), self._document.active()
+        if not self._target.isEmpty() and layer is not None:
+            if not self._document.fit_layer(layer.id, self._target):
+                self.message.emit(self.tr("The layer is empty, or would become too large."))
+        elif self._tool in _SELECTING:
+            self._document.select(path, "subtract" if self._erases else "add" if self._adds else "replace")
+        elif self._path and not path.boundingRect().isEmpty():
             self._document.fill_path(path, self._fill_colour(), erase=self._erases)
         self.cancel()
 
     def cancel(self) -> None:
         """End without filling a shape."""
         self._document.end_step()
-        self._path, self._drag = [], None
+        self._path, self._drag, self._target = [], None, QRect()
         self.outline_changed.emit()
 
     def pick(self, at: QPointF) -> None:
@@ -178,11 +204,14 @@ class CanvasTools(QObject):
     def _drag_to(self, at: QPointF) -> None:
         if self._drag is None:
             return
-        start, layer_at, frame, edges = self._drag
+        start, layer_at, handles, edges = self._drag
         by = (at - start).toPoint()
         layer = self._document.active()
         if self._tool == "frame":
-            self._document.set_frame(dragged(frame, edges, by, self.step))
+            self._document.set_frame(dragged(handles, edges, by, self.step))
+        elif edges:
+            self._target = stretched(handles, edges, by)
+            self.outline_changed.emit()
         elif layer is not None:
             self._document.change_layer(layer.id, x=layer_at.x() + by.x(), y=layer_at.y() + by.y())
 

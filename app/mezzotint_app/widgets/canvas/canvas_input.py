@@ -28,6 +28,8 @@ KEYS: dict[str, Tool] = {
     "l": "lasso",
     "r": "rectangle",
     "g": "fill",
+    "m": "select",
+    "n": "select_lasso",
     "i": "picker",
     "v": "move",
     "f": "frame",
@@ -112,7 +114,8 @@ class Canvas(CanvasView):
         if modifiers & Qt.KeyboardModifier.AltModifier:
             self.tools.pick(place)
         else:
-            self.tools.press(place, pressure, erase=bool(modifiers & _CONTROL), reach=_REACH / self.scale())
+            erase, add = bool(modifiers & _CONTROL), bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+            self.tools.press(place, pressure, erase=erase, add=add, reach=_REACH / self.scale())
 
     def _move_to(self, at: QPointF, pressure: float) -> None:
         self.set_pointer(self.to_canvas(at))

@@ -43,6 +43,7 @@ class CanvasView(QWidget):
         self.setMinimumSize(160, 120)
         document.changed.connect(self._document_changed)
         document.frame_changed.connect(self.update)
+        document.selection_changed.connect(self.update)
         tools.outline_changed.connect(self.update)
         tools.changed.connect(self.update)
         theme.changes().changed.connect(self.update)
@@ -144,6 +145,7 @@ class CanvasView(QWidget):
             words = self.tr("Paint, open an image (Ctrl+O), or write a prompt and generate into the frame (Ctrl+Enter)")
             paint_words(painter, self.rect_in_view(self.document.frame()).toRect(), words)
         self._paint_frame(painter)
+        self._paint_outline(painter, self.document.selection() or QPainterPath())
         self._paint_outline(painter, self.tools.outline())
         if self._pointer is not None and self.tools.tool() in ("brush", "eraser"):
             brush = self.tools.brush()
@@ -193,14 +195,19 @@ class CanvasView(QWidget):
         for colour, width in ((_DARK, 3.0), (theme.colour("accent") if active else _LIGHT, 1.5)):
             painter.setPen(QPen(colour, width))
             painter.drawRect(where)
-        if active:
-            painter.setPen(QPen(_DARK, 1))
-            painter.setBrush(_LIGHT)
-            for x in (where.left(), where.center().x(), where.right()):
-                for y in (where.top(), where.center().y(), where.bottom()):
-                    if (x, y) != (where.center().x(), where.center().y()):
-                        painter.drawRect(QRectF(x - 4, y - 4, 8, 8))
-            paint_tag(painter, where.topLeft() + QPointF(8, 8), f"{frame.width()} × {frame.height()}")
+        held = self.tools.handles()
+        if not held.isEmpty():
+            self._paint_handles(painter, held)
+
+    def _paint_handles(self, painter: QPainter, held: QRect) -> None:
+        where = self.rect_in_view(held)
+        painter.setPen(QPen(_DARK, 1))
+        painter.setBrush(_LIGHT)
+        for x in (where.left(), where.center().x(), where.right()):
+            for y in (where.top(), where.center().y(), where.bottom()):
+                if (x, y) != (where.center().x(), where.center().y()):
+                    painter.drawRect(QRectF(x - 4, y - 4, 8, 8))
+        paint_tag(painter, where.topLeft() + QPointF(8, 8), f"{held.width()} × {held.height()}")
 
     def _paint_outline(self, painter: QPainter, path: QPainterPath) -> None:
         if path.isEmpty():

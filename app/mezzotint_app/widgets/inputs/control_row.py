@@ -18,17 +18,20 @@ _STEP = 0.05
 
 
 class ControlRow(QFrame):
-    """Emits `edited` with the values that the user changed, by name."""
+    """Emits `edited` with the values that the user changed, by name.
+
+    `is_layer`: of the canvas's control layer, which is neither removed nor limited to a part of the image.
+    """
 
     edited = Signal(dict)
     model_wanted = Signal()
     mask_wanted = Signal()
     removed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_layer: bool = False) -> None:
         super().__init__()
         self.setProperty("role", "card")
-        self._name = ""
+        self._name, self._is_layer = "", is_layer
         self._on = QCheckBox()
         self._on.setMinimumWidth(40)
         self._on.clicked.connect(lambda on: self.edited.emit({"on": on}))
@@ -124,6 +127,8 @@ class ControlRow(QFrame):
         form.addRow(self.tr("Shows"), self._type)
         form.addRow(self.tr("Prepare"), self._preprocess)
         form.addRow(self.tr("Applies to"), mask)
+        form.setRowVisible(mask, not self._is_layer)
+        self._remove.setVisible(not self._is_layer)
         align_names(form)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 4, 8, 8)

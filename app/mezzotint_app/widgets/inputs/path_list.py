@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFileDialog, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped.data import DropData
@@ -86,7 +86,7 @@ class PathList(DropArea):
         self._emit_edited(self._paths[:place] + self._paths[place + 1 :])
 
 
-def file_dialog(parent: DropArea, title: str, endings: tuple[str, ...]) -> QFileDialog:
+def file_dialog(parent: QWidget, title: str, endings: tuple[str, ...]) -> QFileDialog:
     """A dialog for choosing files with these extensions."""
     dialog = QFileDialog(parent, title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

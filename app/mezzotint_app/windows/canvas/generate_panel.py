@@ -3,14 +3,27 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
+from mezzotint_app.viewmodel.create.controls import with_model
 from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER
 from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.inputs.control_row import ControlRow
 from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.inputs.path_list import file_dialog
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
+from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
 
 
@@ -43,6 +56,7 @@ class GeneratePanel(QWidget):
         self._feather = _spin(self.tr("Feather"), self.tr("Width of the soft edge inside the mask"), MAX_FEATHER, " px")
         self._count = _spin(self.tr("Images"), self.tr("Number of candidates"), 64, "")
         self._count.setMinimum(1)
+        self.control = ControlRow(is_layer=True)
         self._button = QPushButton(icon_in("play", "accent_text"), self.tr("Generate"))
         self._button.setProperty("role", "primary")
         self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter)"))
@@ -71,6 +85,7 @@ class GeneratePanel(QWidget):
         column.setSpacing(6)
         column.addWidget(plain_label(self.tr("Generate into the frame"), role="heading"))
         column.addWidget(Field(self.tr("Prompt"), self.prompt))
+        column.addWidget(self.control)
         column.addLayout(form)
         for one in (self._line, self._problem):
             column.addWidget(one)
@@ -87,6 +102,8 @@ class GeneratePanel(QWidget):
         self._strength.valueChanged.connect(lambda value: self._choose(strength=None if value < 0 else value / 100))
         self._feather.valueChanged.connect(lambda value: self._choose(feather=value))
         self._count.valueChanged.connect(lambda value: model.create.chosen.change(count=value))
+        self.control.edited.connect(lambda values: self._choose(control=replace(model.choice().control, **values)))
+        self.control.model_wanted.connect(self.choose_controlnet)
         self._button.clicked.connect(lambda: model.generate())
         model.changed.connect(self.show_model)
         model.create.preview.changed.connect(self._show_progress)
@@ -94,7 +111,18 @@ class GeneratePanel(QWidget):
         self._soon.setSingleShot(True)
         self._soon.setInterval(100)
         self._soon.timeout.connect(self.show_model)
-        model.document.frame_changed.connect(self._soon.start)
+        for signal in (model.document.frame_changed, model.document.layers_changed, model.document.history_changed):
+            signal.connect(self._soon.start)
+
+    def choose_controlnet(self) -> QFileDialog:
+        """Open a file dialog for the ControlNet of the control layer."""
+        dialog = file_dialog(self, self.tr("Choose a ControlNet"), (".safetensors",))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(
+            lambda path: self._choose(control=with_model((self._model.choice().control,), 0, path)[0])
+        )
+        dialog.open()
+        return dialog
 
     def _choose(self, **fields: object) -> None:
         self._model.choose(replace(self._model.choice(), **fields))  # type: ignore[arg-type]
@@ -112,6 +140,8 @@ class GeneratePanel(QWidget):
         self._count.setValue(model.create.chosen.settings().count)
         for widget in (self._fill, self._strength, self._feather, self._count):
             widget.blockSignals(False)
+        self.control.setVisible(model.has_control())
+        self.control.show_control(replace(choice.control, image=self.tr("Control layer")))
         problem = model.problem()
         self._show_progress()
         self._problem.setText(problem)
@@ -132,4 +162,5 @@ def _spin(name: str, tooltip: str, most: int, suffix: str) -> QSpinBox:
     box.setSuffix(suffix)
     box.setAccessibleName(name)
     box.setToolTip(tooltip)
+    indent(box)
     return box

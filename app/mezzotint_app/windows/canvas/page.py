@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QImage, QKeySequence
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QImage, QKeySequence, QPainterPath
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
@@ -35,6 +35,7 @@ class CanvasPage(QWidget):
         self._add_keys()
         self.toolbar.open_asked.connect(self.ask_open)
         self.toolbar.save_asked.connect(self.ask_save)
+        self.toolbar.mask_asked.connect(model.mask_selection)
         self.toolbar.clear_asked.connect(lambda: self._unless_unsaved(model.clear))
         model.overlay_changed.connect(lambda: self.canvas.show_overlay(model.overlay()))
         model.message.connect(self.message)
@@ -89,7 +90,10 @@ class CanvasPage(QWidget):
             ("PgDown", lambda: candidates.step(1), self.canvas, on_canvas),
             ("X", lambda: candidates.show_before(candidates.shown() is not None), self.canvas, on_canvas),
             ("Shift+Return", model.accept, self.canvas, on_canvas),
-            ("Del", candidates.discard, self.canvas, on_canvas),
+            ("Del", self._delete, self.canvas, on_canvas),
+            ("Ctrl+A", self._select_frame, self.canvas, on_canvas),
+            ("Ctrl+D", lambda: model.document.select(QPainterPath()), self.canvas, on_canvas),
+            ("Ctrl+Shift+I", model.document.select_rest, self.canvas, on_canvas),
         )
         for key, act, where, context in keys:
             action = QAction(where)
@@ -97,6 +101,16 @@ class CanvasPage(QWidget):
             action.setShortcutContext(context)
             action.triggered.connect(lambda _checked=False, act=act: act())
             where.addAction(action)
+
+    def _delete(self) -> None:
+        """Discard the candidate, or else erase what is selected."""
+        if self._model.candidates.current() is not None or not self._model.document.erase_selection():
+            self._model.candidates.discard()
+
+    def _select_frame(self) -> None:
+        path = QPainterPath()
+        path.addRect(QRectF(self._model.document.frame()))
+        self._model.document.select(path)
 
     # ---- files
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QKeySequence, QPainter, QPixmap
+from PySide6.QtGui import QAction, QColor, QIcon, QKeySequence, QPainter, QPainterPath, QPixmap
 from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
 
 from mezzotint_app import theme
@@ -26,6 +26,7 @@ class CanvasToolbar(QFrame):
     open_asked = Signal()
     save_asked = Signal()
     clear_asked = Signal()
+    mask_asked = Signal()  # a mask layer from the selection
 
     def __init__(self, canvas: Canvas, document: CanvasDocument, tools: CanvasTools) -> None:
         super().__init__()
@@ -53,8 +54,10 @@ class CanvasToolbar(QFrame):
             ("lasso", "lasso", self.tr("Lasso: fills a free shape; with Ctrl it erases (L)")),
             ("rectangle", "rectangle", self.tr("Rectangle: fills it; with Ctrl it erases (R)")),
             ("fill", "fill", self.tr("Fill an area of similar colour; with Ctrl it erases (G)")),
+            ("select", "select", self.tr("Select a rectangle; Shift adds, Ctrl subtracts (M)")),
+            ("select_lasso", "select-lasso", self.tr("Select a free shape; Shift adds, Ctrl subtracts (N)")),
             ("picker", "picker", self.tr("Colour picker (I, or Alt with any tool)")),
-            ("move", "move", self.tr("Move the layer (V)")),
+            ("move", "move", self.tr("Move the layer, or scale it by its handles (V)")),
             ("frame", "crop", self.tr("Frame: where is generated; drag it or its edges (F)")),
         )
         for tool, drawing, words in names:
@@ -90,8 +93,10 @@ class CanvasToolbar(QFrame):
         self._action("zoom-out", self.tr("Zoom out"), "-", lambda: canvas.zoom_by(1 / STEP))
         self._action("zoom-in", self.tr("Zoom in"), "+", lambda: canvas.zoom_by(STEP))
         self._action("fit", self.tr("Show everything"), "0", canvas.fit)
-        more = icon_button("more", self.tr("Open, save and clear"))
+        more = icon_button("more", self.tr("Selection, open, save and clear"))
         menu = QMenu(more)
+        self._add_selecting(menu)
+        menu.addSeparator()
         for drawing, words, keys, signal in (
             ("open", self.tr("Open…"), "Ctrl+O", self.open_asked),
             ("save", self.tr("Save as…"), "Ctrl+S", self.save_asked),
@@ -99,11 +104,29 @@ class CanvasToolbar(QFrame):
         ):
             action = menu.addAction(icon(drawing), words)
             action.triggered.connect(lambda _checked=False, signal=signal: signal.emit())
-            if keys:
-                action.setShortcut(QKeySequence(keys))
-                action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # only shown; the page has the keys
+            self._show_keys(action, keys)
         more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, more.height()))))
         self._row.addWidget(more)
+
+    def _add_selecting(self, menu: QMenu) -> None:
+        document = self._document
+        for words, keys, act in (
+            (self.tr("Deselect"), "Ctrl+D", lambda: document.select(QPainterPath())),
+            (self.tr("Invert selection"), "Ctrl+Shift+I", document.select_rest),
+            (self.tr("Mask layer from selection"), "", self.mask_asked.emit),
+        ):
+            action = menu.addAction(icon("select"), words)
+            action.triggered.connect(lambda _checked=False, act=act: act())
+            self._show_keys(action, keys)
+            document.selection_changed.connect(
+                lambda action=action: action.setEnabled(document.selection() is not None)
+            )
+            action.setEnabled(document.selection() is not None)
+
+    def _show_keys(self, action: QAction, keys: str) -> None:
+        if keys:
+            action.setShortcut(QKeySequence(keys))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)  # only shown; the page has the keys
 
     def _action(self, drawing: str, words: str, keys: str, act: Callable[[], object]) -> QToolButton:
         button = icon_button(drawing, words, shortcut=keys)

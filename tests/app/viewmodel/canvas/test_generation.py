@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 from create_page import generated, kit_of
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QImage, QPainterPath
 
 from mezzotint.control_protocol import ControlRef
 from mezzotint.protocol import Cascade, GenerateRequest, Inpaint, ModelRef, Stage, Transition
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.canvas.generation import InpaintChoice, request_for
+from mezzotint_app.viewmodel.create.controls import ControlChoice
 
 FRAME = QRect(64, 0, 128, 64)
 
@@ -90,10 +91,38 @@ def test_control_and_reference_layers_become_images(canvas, monkeypatch):
     canvas.document.add_layer("reference", "", square(70, 50))
     base = GenerateRequest(prompt="a", cascade=Cascade(stages=(Stage(),)), controls=(ControlRef(image="x", model="c"),))
     assert ask(canvas, base).controls[0].image.endswith(".png") and ask(canvas, base).images == ()
+    canvas.generation.choose(
+        replace(canvas.generation.choice(), control=ControlChoice(image="", model="own", weight=0.5))
+    )
+    own, other = ask(canvas, base).controls
+    assert (own.model, own.weight, other) == ("own", 0.5, base.controls[0]) and own.image.endswith(".png")
+    canvas.generation.choose(replace(canvas.generation.choice(), control=ControlChoice(image="", on=False)))
+    assert ask(canvas, base).controls == base.controls
     info = canvas.generation.create.chosen.info()
     monkeypatch.setattr(type(canvas.generation.create.chosen), "info", lambda _self: replace(info, references=2))
     images = ask(canvas).images
     assert [one.role for one in images] == ["reference"] and loaded(images[0]) == (70, 50)
+
+
+def test_a_control_layer_needs_a_control_net(canvas):
+    canvas.new_layer("control")
+    assert canvas.tools.colour() == QColor("white")
+    before = canvas.generation.problem()
+    canvas.document.draw_image(square(30, 30), FRAME.topLeft())
+    assert "Choose a ControlNet" in canvas.generation.problem() and canvas.generation.has_control()
+    canvas.generation.choose(replace(canvas.generation.choice(), control=ControlChoice(image="", model="own")))
+    assert canvas.generation.problem() in (before, "")
+
+
+def test_a_mask_layer_from_what_is_selected(canvas):
+    canvas.mask_selection()
+    assert len(canvas.document.layers()) == 1
+    path = QPainterPath()
+    path.addRect(64, 0, 32, 64)
+    canvas.document.select(path)
+    canvas.mask_selection()
+    layer = canvas.document.active()
+    assert (layer.kind, canvas.document.content_of(layer.id)) == ("mask", QRect(64, 0, 32, 64))
 
 
 def test_passes_that_enlarge_are_left_out_and_a_refiner_stays(canvas):
