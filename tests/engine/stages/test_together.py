@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Transition,
 )
 from mezzotint.stages.together import batch_key, same_batch
+from mezzotint.values.details import DetailRef
 from mezzotint.values.regions import RegionRef
 
 MASK, REFERENCE = ImageInput(path="m.png", role="mask"), ImageInput(path="r.png", role="reference")
@@ -59,6 +60,7 @@ TOGETHER_APART = {
 ALONE = {
     "previews": True,
     "regions": (RegionRef(box=(0, 0, 1, 1), prompt="a boat"),),
+    "details": (DetailRef(label="face"),),
     "compile": True,
     "output": Output(preview_folder="shown"),
 }

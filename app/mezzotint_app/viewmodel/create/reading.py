@@ -51,6 +51,7 @@ def read_request(request: GenerateRequest) -> ReadSettings:
         vae_tile=request.vae_tile,
         strict=request.strict,
         regions=request.regions,
+        details=request.details,
     )
     settings = _with_cascade(settings, cascade, left_out)
     if any(_says_own_words(stage, request) for stage in cascade.stages):

@@ -1,8 +1,9 @@
-"""The regional prompts of the Create page: usual parts of an image, and boxes as typed."""
+"""Regional prompts and detail passes of the Create page: usual parts of an image, boxes as typed, what is in use."""
 
 from collections.abc import Iterable, Mapping
 
 from mezzotint.values.basic import plain_number
+from mezzotint.values.details import DetailRef
 from mezzotint.values.regions import Box, Region, RegionRef
 
 PARTS: Mapping[str, Box] = {
@@ -22,6 +23,11 @@ FAMILIES = ("sd15", "sdxl", "pixart", "sana", "flux", "sd3")  # that follow regi
 def regions_in_use(regions: Iterable[RegionRef]) -> tuple[RegionRef, ...]:
     """Return those with a prompt."""
     return tuple(region for region in regions if region.prompt.strip())
+
+
+def details_in_use(details: Iterable[DetailRef]) -> tuple[DetailRef, ...]:
+    """Return those with a label."""
+    return tuple(detail for detail in details if detail.label.strip())
 
 
 def next_region(regions: Iterable[RegionRef]) -> RegionRef:

@@ -17,7 +17,7 @@ from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, REFINE_SCALE
 from mezzotint.sampling_protocol import sampling_of, shared_with_refiner
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create.controls import controls_in_use
-from mezzotint_app.viewmodel.create.regions import regions_in_use
+from mezzotint_app.viewmodel.create.regions import details_in_use, regions_in_use
 from mezzotint_app.viewmodel.create.sampler_choices import go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
 
@@ -70,6 +70,7 @@ def request_of(form: Form) -> GenerateRequest:
         cuda_graphs=settings.cuda_graphs or "auto",
         strict=settings.strict,
         regions=regions_in_use(settings.regions),
+        details=details_in_use(settings.details),
         output=Output(path=form.output, preview_decoder=window.preview_decoder),
     )
 

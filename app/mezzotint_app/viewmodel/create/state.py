@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Space,
 )
 from mezzotint.values.basic import Integer, Number
+from mezzotint.values.details import DetailRef
 from mezzotint.values.regions import RegionRef
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 
@@ -57,6 +58,7 @@ class CreateSettings(Sampling):
     controls: tuple[ControlChoice, ...] = ()
     embeddings: tuple[str, ...] = ()
     regions: tuple[RegionRef, ...] = ()
+    details: tuple[DetailRef, ...] = ()
     quantization: Quantization | None = None
     text_quantization: Quantization | None = None
     compile: bool = False

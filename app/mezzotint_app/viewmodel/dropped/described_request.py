@@ -1,7 +1,7 @@
 """A request as human-readable names and values, for comparing two of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.values.details import Detail, DetailRef
 from mezzotint.values.regions import Region, RegionRef
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
@@ -60,6 +61,7 @@ def setting_texts(request: GenerateRequest, own: ModelDefaults | None = None) ->
         _row("images", _images(request, "init", "mask"), translate("Differences", "none")),
         _row("controls", _controls(request.controls), translate("Differences", "none")),
         _row("regions", _regions(request.regions), translate("Differences", "none")),
+        _row("details", _details(request.details), translate("Differences", "none")),
         _row("references", _images(request, "reference"), translate("Differences", "none")),
         _row("strength", request.strength if request.images else None, translate("Differences", "none")),
         _row("quantization", None if request.quantization == "auto" else request.quantization, used="none"),
@@ -141,6 +143,7 @@ def _names() -> dict[str, str]:
         "images": translate("Differences", "Init image"),
         "controls": translate("Differences", "Control images"),
         "regions": translate("Differences", "Regional prompts"),
+        "details": translate("Differences", "Detail passes"),
         "references": translate("Differences", "Reference images"),
         "strength": translate("Differences", "Strength"),
         "quantization": translate("Differences", "Quantization"),
@@ -162,6 +165,10 @@ def _controls(controls: Sequence[ControlRef]) -> str | None:
 
 def _regions(regions: Sequence[RegionRef]) -> str | None:
     return "; ".join(Region().to_setting(one) for one in regions) or None
+
+
+def _details(details: Sequence[DetailRef]) -> str | None:
+    return "; ".join(Detail().to_setting(replace(one, model=None)) for one in details) or None
 
 
 def _images(request: GenerateRequest, *roles: str) -> str | None:

@@ -7,7 +7,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.checks import follows_regions, honours_clip_skip, takes_controls
 from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.regions import regions_in_use
+from mezzotint_app.viewmodel.create.regions import details_in_use, regions_in_use
 from mezzotint_app.viewmodel.create.state import KEPT_FROM_IMAGES, loras_in_use, names_of_settings
 from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.icon_button import icon_button
@@ -18,6 +18,7 @@ from mezzotint_app.widgets.inputs.lora_list import LoraList
 from mezzotint_app.widgets.inputs.path_list import PathList
 from mezzotint_app.widgets.inputs.refiner_hires_box import RefinerHiresBox
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.create.details import DetailList
 from mezzotint_app.windows.create.image_input_panel import ImageInputPanel
 from mezzotint_app.windows.create.memory import CreateMemory
 from mezzotint_app.windows.create.references_panel import ReferencesPanel
@@ -32,6 +33,7 @@ _OF_FIELD = {
     "embeddings": "lora",
     "controls": "control",
     "regions": "regions",
+    "details": "details",
     "refiner": "cascade",
     "refiner_at": "cascade",
     "refine_with": "cascade",
@@ -72,6 +74,9 @@ class CreateSections(QWidget):
         self.regions = RegionList()
         self.regions.edited.connect(lambda regions: model.chosen.change(regions=regions))
         self._regions_field = Field(self.tr("Regions"), self.regions)
+        self.details = DetailList()
+        self.details.edited.connect(lambda details: model.chosen.change(details=details))
+        self._details_field = Field(self.tr("Find and make anew"), self.details)
         self.memory = CreateMemory(model)
         self.speed = CreateSpeed(model)
         self._adapters = self._build_adapters()
@@ -99,6 +104,11 @@ class CreateSections(QWidget):
                 self.tr("Parts of the image with prompts of their own"),
                 self._regions_field,
             ),
+            "details": CollapsibleSection(
+                self.tr("Detail passes"),
+                self.tr("Faces, people and others, inpainted at full size"),
+                self._details_field,
+            ),
             "memory": CollapsibleSection(self.tr("Memory"), self.tr("Weight precision and memory use"), self.memory),
             "speed": CollapsibleSection(
                 self.tr("Speed"), self.tr("Less computing, at some loss of fidelity"), self.speed
@@ -113,7 +123,7 @@ class CreateSections(QWidget):
     def fields(self) -> dict[str, Field]:
         """The fields by the names used in problems."""
         own = self._adapter_fields | {"references": self._references_field, "controls": self._controls_field}
-        own |= {"regions": self._regions_field}
+        own |= {"regions": self._regions_field, "details": self._details_field}
         return self.sampling.fields() | self.cascade.fields() | self.memory.fields() | self.speed.fields() | own
 
     def sections(self) -> dict[str, CollapsibleSection]:
@@ -144,6 +154,7 @@ class CreateSections(QWidget):
         self.loras.show_loras(settings.loras)
         self.controls.show_controls(settings.controls)
         self.regions.show_regions(settings.regions)
+        self.details.show_details(settings.details)
         self._sections["regions"].setVisible(follows_regions(info) or bool(settings.regions))
         self.embeddings.show_paths(settings.embeddings)
         self._adapter_fields["embeddings"].setVisible(honours_clip_skip(info) or bool(settings.embeddings))
@@ -222,6 +233,7 @@ class CreateSections(QWidget):
             stages.append(settings.refine_with)
         used, references = len(loras_in_use(settings)), len(self._model.references.items())
         controls, regions = len(controls_in_use(settings.controls)), len(regions_in_use(settings.regions))
+        details = len(details_in_use(settings.details))
         return {
             "image": self.tr("1 in use") if self._model.images.path() else "",
             "references": self.tr("{count} in use").format(count=references) if references else "",
@@ -230,6 +242,7 @@ class CreateSections(QWidget):
             "lora": self.tr("{count} in use").format(count=used) if used else "",
             "control": self.tr("{count} in use").format(count=controls) if controls else "",
             "regions": self.tr("{count} in use").format(count=regions) if regions else "",
+            "details": self.tr("{count} in use").format(count=details) if details else "",
             "memory": self.memory.summary(),
             "speed": self.speed.summary(),
         }
