@@ -187,6 +187,7 @@ CONTROLS = (
     "FluxControlNetModel",
     "QwenImageControlNetModel",
     "ZImageControlNetModel",
+    "ReduxImageEncoder",
 )
 
 # Networks that look at images: by purpose, the classes of transformers that a folder may name, with their backbones.

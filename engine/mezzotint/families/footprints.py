@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mezzotint.quantization.layouts.stored import StoredLayer
 
 CLIP_TOKENS = 77
-_ENCODERS = ("text_encoder", "text_encoder_2", "text_encoder_3", "ip-adapter")
+_ENCODERS = ("text_encoder", "text_encoder_2", "text_encoder_3", "ip-adapter", "redux")
 _CONTROLS = ("controlnet", "t2i-adapter", "flux-controlnet", "qwen-controlnet", "z-image-controlnet")
 _ORDER = (*_ENCODERS, "unet", "transformer", *_CONTROLS, "vae")
 # Text encoders that take padded prompts with a mask.

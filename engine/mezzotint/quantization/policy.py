@@ -40,6 +40,7 @@ _KEPT = {
     "Qwen2_5_VLModel": r"language_model\.embed_tokens|visual\.(?!blocks\.).*",
     "Qwen3VLTextModel": r"embed_tokens",
     "ImagePrompt": r".*",
+    "ReduxPrompt": r".*",
 }
 _TRANSFORMER = "Transformer2DModel"  # suffix of classes whose blocks are in lists
 _OUTSIDE_BLOCKS = r"(?!.*\.\d+\.).*"

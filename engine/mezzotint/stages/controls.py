@@ -7,10 +7,10 @@ from pathlib import Path
 from mezzotint import paths
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.control_protocol import MAX_CONTROLS, check_control
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
+from mezzotint.families.control.files import files_of
 from mezzotint.families.control.fitting import why_not, with_control
 from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
 from mezzotint.families.control.settings import ControlKind, ControlSettings
@@ -94,17 +94,7 @@ class ControlFitting:
                 f"{plain(model, 100)} needs a control image: give it with --control IMAGE, without model=, such as "
                 "--control edges.png"
             )
-        adds = any(control.settings.is_asked_each_step for control in found)
-        if adds and sampling.deep_shrink is not None:
-            raise UsageError(
-                "--deep-shrink and --control cannot be used together: the one makes features smaller that the other "
-                "adds to; leave one of them out"
-            )
-        if adds and sampling.step_cache:
-            raise UsageError(
-                "--step-cache and --control cannot be used together: what is added to each block would be added to "
-                "blocks that the cache leaves out; leave one of them out"
-            )
+        _check_speedups(found, sampling)
         return FittedControls(sources=sources, controls=tuple(found), left_out=tuple(left_out.values()))
 
     def check_used(self) -> None:
@@ -121,6 +111,26 @@ class ControlFitting:
         name = next((checkpoint.path for checkpoint in self._opened.values() if checkpoint.kind == "ip-adapter"), None)
         if name is not None:
             raise UsageError(f"--compile and the IP-Adapter {plain(name, 200)} cannot be used together; leave one out")
+
+
+def _check_speedups(controls: Sequence[StageControl], sampling: Sampling) -> None:
+    adds = any(control.settings.is_asked_each_step for control in controls)
+    if adds and sampling.deep_shrink is not None:
+        raise UsageError(
+            "--deep-shrink and --control cannot be used together: the one makes features smaller that the other "
+            "adds to; leave one of them out"
+        )
+    if adds and sampling.step_cache:
+        raise UsageError(
+            "--step-cache and --control cannot be used together: what is added to each block would be added to "
+            "blocks that the cache leaves out; leave one of them out"
+        )
+    partly = any(one.kind == "redux" and (one.start > 0 or one.end < 1) for one in (c.settings for c in controls))
+    if partly and sampling.step_cache:
+        raise UsageError(
+            "--step-cache and Redux in some of the steps cannot be used together, as the text changes its length: "
+            "leave start and end out, or --step-cache"
+        )
 
 
 def _own_control(index: int, control: ControlRef, model: str, others: Sequence[StageControl]) -> StageControl:
@@ -193,7 +203,7 @@ def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled
 def _files_used(control: ControlRef, cancelled: IsCancelled) -> tuple[FileUsed, FileUsed | None]:
     """The network's first file, and that of its image encoder if it has one."""
     files = control_files(Path(control.model), control.encoder)
-    shards = len(files) if is_folder(Path(control.model)) else 1
+    shards = len(files_of(Path(control.model)))
     used, *encoder = (
         fingerprint(file, paths.cache_folder() / "fingerprints.json", cancelled=cancelled)
         for file in (files[0], *files[shards:])

@@ -45,6 +45,7 @@ def _check_stage(stage: "StageSetup") -> None:
         "--sparse-attention": is_joint and sampling.sparse_attention,
         "--reference": stage.references,
         "--denoise-tile": stage.tile,
+        "Redux": any(control.settings.kind == "redux" for control in stage.controls),
     }
     for name, value in clashing.items():
         if value:

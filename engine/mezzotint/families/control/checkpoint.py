@@ -8,12 +8,12 @@ from pathlib import Path
 
 from mezzotint.checkpoints.allowed_classes import CONTROLS
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import ModelRefused
-from mezzotint.families.control.files import NetworkFiles, Shapes, files_of, read_network
-from mezzotint.families.control.image_encoder import find_encoder
+from mezzotint.families.control.files import NetworkFiles, Shapes, read_network
+from mezzotint.families.control.image_encoder import SIGLIP, find_encoder
 from mezzotint.families.control.ip_adapter import encoder_width, ip_adapter_place, is_ip_adapter, kind_not_used
 from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
+from mezzotint.families.control.redux import is_redux, redux_place, redux_width
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import NamedShapes
 from mezzotint.families.control.t2i_adapter import is_t2i_adapter
@@ -39,10 +39,10 @@ class ControlCheckpoint:
 
     path: Path  # as given
     kind: ControlKind = "controlnet"
-    files: tuple[Path, ...]  # of an IP-Adapter its own and its image encoder's
+    files: tuple[Path, ...]  # of an IP-Adapter or Redux its own and its image encoder's
     shapes: Shapes  # by diffusers' names; of an IP-Adapter by those of its file
     original: Original | None  # naming of its file if that is not diffusers'
-    config: Mapping[str, object]  # of its folder, or of an IP-Adapter's image encoder; empty for a file
+    config: Mapping[str, object]  # of its folder, or of an image encoder; of a file what only its numbers tell
     bytes: int
 
     @property
@@ -59,13 +59,17 @@ class ControlCheckpoint:
 def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
     """Read the headers of a control network; raises ModelRefused, saying what is wrong or what the file is instead.
 
-    `encoder`: the image encoder of an IP-Adapter; None: one near it.
+    `encoder`: the image encoder of an IP-Adapter or Redux; None: one near it.
     """
     network = read_network(path, "a ControlNet", classes=CONTROLS)
     if is_ip_adapter(network.shapes):
         return _ip_adapter(path, network, encoder)
+    if is_redux(network.shapes):
+        return _redux(path, network, encoder)
     if encoder is not None:
-        raise ModelRefused(f"{plain(path, 300)}: not an IP-Adapter, and only those take an encoder; leave that out")
+        raise ModelRefused(
+            f"{plain(path, 300)}: neither an IP-Adapter nor Redux, and only those take an encoder; leave that out"
+        )
     kind = _kind_by_names(network.shapes)
     if kind is not None:
         return ControlCheckpoint(
@@ -92,8 +96,7 @@ def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
 
 def control_files(path: Path, encoder: str | None = None) -> tuple[Path, ...]:
     """The weight files of a control network, and of its image encoder if it has one; raises ModelRefused."""
-    files = files_of(path)
-    return files if is_folder(path) else open_control(path, encoder).files
+    return open_control(path, encoder).files
 
 
 def _kind_by_names(names: Shapes) -> ControlKind | None:
@@ -121,6 +124,20 @@ def _ip_adapter(path: Path, network: NetworkFiles, encoder: str | None) -> Contr
         files=(*network.files, *found.network.files),
         shapes=network.shapes,
         original=Original(prefix="", place=ip_adapter_place),
+        config=found.config,
+        bytes=network.bytes + found.network.bytes,
+    )
+
+
+def _redux(path: Path, network: NetworkFiles, encoder: str | None) -> ControlCheckpoint:
+    width = redux_width(NamedShapes(network.shapes, path, "Redux"))
+    found = find_encoder(path, encoder, width=width, kind=SIGLIP)
+    return ControlCheckpoint(
+        path=path,
+        kind="redux",
+        files=(*network.files, *found.network.files),
+        shapes=network.shapes,
+        original=Original(prefix="", place=redux_place),
         config=found.config,
         bytes=network.bytes + found.network.bytes,
     )

@@ -8,6 +8,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.families.control.checkpoint import ControlCheckpoint
 from mezzotint.families.control.config import control_config
 from mezzotint.families.control.ip_adapter import cross_attention_widths, ip_adapter_config
+from mezzotint.families.control.redux import redux_config
 from mezzotint.families.control.settings import ControlKind
 from mezzotint.families.control.shapes import Config, NamedShapes
 from mezzotint.families.control.t2i_adapter import t2i_adapter_config, why_other_features
@@ -150,6 +151,17 @@ def _ip_adapter_config(checkpoint: ControlCheckpoint, _: ModelSources) -> Config
     return ip_adapter_config(shapes, dict(checkpoint.config))
 
 
+def _redux_config(checkpoint: ControlCheckpoint, _: ModelSources) -> Config:
+    return redux_config(NamedShapes(checkpoint.shapes, checkpoint.path, "Redux"), dict(checkpoint.config))
+
+
+def _other_words(config: Config, transformer: Mapping[str, object], sources: ModelSources) -> str | None:
+    if sources.detected.guidance == "cfg":
+        return "it is for models with embedded guidance, or none"
+    wanted = transformer.get("joint_attention_dim")
+    return None if config["words"] == wanted else f"it makes text of width {config['words']}, the model takes {wanted}"
+
+
 def _other_layers(config: Config, unet: Mapping[str, object], _: ModelSources) -> str | None:
     wanted, found = cross_attention_widths(unet), config["widths"]
     if wanted == found:
@@ -202,6 +214,16 @@ _KINDS: Mapping[ControlKind, _Kind] = {
         denoiser="transformer",
         family="z-image",
         made_for="Z-Image",
+    ),
+    "redux": _Kind(
+        component="redux",
+        library="mezzotint",
+        config=_redux_config,
+        difference=_other_words,
+        text_width=None,
+        denoiser="transformer",
+        family="flux",
+        made_for="FLUX.1",
     ),
     "ip-adapter": _Kind(
         component="ip_adapter",

@@ -1,7 +1,7 @@
-"""CLIP's image encoder of an IP-Adapter: where it is, and its configuration."""
+"""The image encoder of an IP-Adapter or Redux: where it is, and its configuration."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,15 +11,17 @@ from mezzotint.errors import MezzotintError, ModelRefused
 from mezzotint.families.control.files import NetworkFiles, read_network
 from mezzotint.families.control.shapes import Config, NamedShapes
 
-_WHAT = "a CLIP image encoder"
+_PREFIX = "vision_model."  # not of SigLIP's in newer versions of transformers
 _MOST_FILES = 64  # of a folder of encoders
-# Of OpenCLIP's ViT-H and ViT-bigG, which IP-Adapters use; files do not contain them.
-_USUAL: Config = {"num_attention_heads": 16, "hidden_act": "gelu", "layer_norm_eps": 1e-5}
+# Of OpenCLIP's ViT-H and ViT-bigG, which IP-Adapters use, and of SigLIP's; files do not contain them.
+_CLIP: Config = {"num_attention_heads": 16, "hidden_act": "gelu", "layer_norm_eps": 1e-5}
+_SIGLIP: Config = {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-6}
+_HEADS = {1152: 16}  # of SigLIP's So400m, by width; others have 64 channels each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageEncoder:
-    """A CLIP image encoder before anything is loaded."""
+    """An image encoder before anything is loaded."""
 
     path: Path
     network: NetworkFiles
@@ -30,35 +32,50 @@ class ImageEncoder:
         return self.config["hidden_size" if hidden else "projection_dim"]
 
 
-def find_encoder(adapter: Path, given: str | None, *, hidden: bool, width: int) -> ImageEncoder:
-    """The image encoder of an adapter that takes its hidden states or output of this width; raises ModelRefused."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderKind:
+    """A kind of image encoders."""
+
+    name: str
+    config: Callable[[NamedShapes, Mapping[str, object]], Config]  # by shapes and what its folder says
+
+
+def find_encoder(
+    adapter: Path, given: str | None, *, width: int, hidden: bool = True, kind: EncoderKind | None = None
+) -> ImageEncoder:
+    """The image encoder of an adapter that takes its hidden states or output of this width; raises ModelRefused.
+
+    `kind`: CLIP's if None.
+    """
     if given is not None:
-        found = open_encoder(Path(given))
+        found = open_encoder(Path(given), kind or CLIP)
         if found.width(hidden=hidden) != width:
             raise ModelRefused(
                 f"{plain(adapter, 300)}: the image encoder {plain(given, 300)} has the width "
-                f"{found.width(hidden=hidden)}, and this IP-Adapter takes {width}; give another with encoder="
+                f"{found.width(hidden=hidden)}, and {width} is needed; give another with encoder="
             )
         return found
     for path in _places(adapter):
         try:
-            encoder = open_encoder(path)
+            encoder = open_encoder(path, kind or CLIP)
         except MezzotintError:
             continue
         if encoder.width(hidden=hidden) == width:
             return encoder
     raise ModelRefused(
         f"{plain(adapter, 300)}: there is no image encoder of the width {width} in a folder image_encoder near it; "
-        "give its folder or file with encoder=, such as encoder=models/image_encoder"
+        f"give the folder or file of {(kind or CLIP).name} with encoder=, such as encoder=models/image_encoder"
     )
 
 
-def open_encoder(path: Path) -> ImageEncoder:
+def open_encoder(path: Path, kind: EncoderKind) -> ImageEncoder:
     """Read the headers of an image encoder, given by its folder, a file in that, or a file; raises ModelRefused."""
     if path.name.startswith("model.") and is_file(path.with_name("config.json")):
         path = path.parent
-    network = read_network(path, _WHAT, library="transformers")
-    return ImageEncoder(path=path, network=network, config=_config(path, network))
+    network = read_network(path, kind.name, library="transformers")
+    shapes = {name.removeprefix(_PREFIX): shape for name, shape in network.shapes.items()}
+    config = kind.config(NamedShapes(shapes, path, kind.name), network.config)
+    return ImageEncoder(path=path, network=network, config=config)
 
 
 def _places(adapter: Path) -> Iterator[Path]:
@@ -73,17 +90,34 @@ def _places(adapter: Path) -> Iterator[Path]:
             yield from sorted(filter(is_file, (folder / "clip_vision").glob("*.safetensors")))[:_MOST_FILES]
 
 
-def _config(path: Path, network: NetworkFiles) -> Config:
-    shapes = NamedShapes(network.shapes, path, _WHAT)
-    width, channels, patch, _ = shapes.of("vision_model.embeddings.patch_embedding.weight", 4)
-    across = math.isqrt(shapes.of("vision_model.embeddings.position_embedding.weight", 2)[0] - 1)
-    said = {name: network.config.get(name, usual) for name, usual in _USUAL.items()}
-    return said | {
+def _clip(shapes: NamedShapes, said: Mapping[str, object]) -> Config:
+    across = math.isqrt(shapes.of("embeddings.position_embedding.weight", 2)[0] - 1)
+    usual = {name: said.get(name, one) for name, one in _CLIP.items()}
+    return usual | _transformer(shapes, across) | {"projection_dim": shapes.of("visual_projection.weight", 2)[0]}
+
+
+def _siglip(shapes: NamedShapes, said: Mapping[str, object]) -> Config:
+    positions, width = shapes.of("embeddings.position_embedding.weight", 2)
+    across = math.isqrt(positions)
+    if across**2 != positions:
+        raise ModelRefused(f"it has {positions} positions, which is no square: no SigLIP image encoder")
+    usual = {name: said.get(name, one) for name, one in _SIGLIP.items()}
+    heads = said.get("num_attention_heads", _HEADS.get(width, max(1, width // 64)))
+    return usual | _transformer(shapes, across) | {"num_attention_heads": heads, "vision_use_head": False}
+
+
+def _transformer(shapes: NamedShapes, across: int) -> Config:
+    """What both have, for so many patches along a side."""
+    width, channels, patch, _ = shapes.of("embeddings.patch_embedding.weight", 4)
+    return {
         "hidden_size": width,
         "num_channels": channels,
         "patch_size": patch,
         "image_size": across * patch,
-        "num_hidden_layers": len(shapes.count(r"vision_model\.encoder\.layers\.(\d+)\.")),
-        "intermediate_size": shapes.of("vision_model.encoder.layers.0.mlp.fc1.weight", 2)[0],
-        "projection_dim": shapes.of("visual_projection.weight", 2)[0],
+        "num_hidden_layers": len(shapes.count(r"encoder\.layers\.(\d+)\.")),
+        "intermediate_size": shapes.of("encoder.layers.0.mlp.fc1.weight", 2)[0],
     }
+
+
+CLIP = EncoderKind(name="a CLIP image encoder", config=_clip)
+SIGLIP = EncoderKind(name="a SigLIP image encoder", config=_siglip)

@@ -13,6 +13,7 @@ ControlKind: TypeAlias = Literal[
     "qwen-controlnet",
     "z-image-controlnet",
     "flux-control",
+    "redux",
 ]
 
 
@@ -32,14 +33,19 @@ class ControlSettings:
     mask: str | None = None  # name in the conditioning of where an image prompt applies, (rows, 1, h, w), 0 or 1
 
     @property
+    def is_image_prompt(self) -> bool:
+        """Whether its network works once, before denoising."""
+        return self.kind in ("ip-adapter", "redux")
+
+    @property
     def is_asked_each_step(self) -> bool:
         """Whether its network works while the denoiser does."""
-        return self.kind not in ("ip-adapter", "flux-control")
+        return not self.is_image_prompt and self.kind != "flux-control"
 
     @property
     def is_shown_each_step(self) -> bool:
         """Whether the image, or its latents, is among the tensors."""
-        return self.kind != "ip-adapter"
+        return not self.is_image_prompt
 
     @property
     def takes_latents(self) -> bool:

@@ -162,7 +162,9 @@ class Flux1(FlowFamily):
         """Predict the velocity from latents packed into 2x2 tokens; some take a control image, or a masked one, too."""
         import torch
 
-        tensors = conditioning.tensors
+        from mezzotint.families.control.redux import with_image_words
+
+        tensors, text = conditioning.tensors, with_image_words(conditioning.tensors["text"], conditioning)
         tokens, places = with_tokens(rows, conditioning, packed, _places)
         if "mask" in tensors:
             tokens = torch.cat([tokens, packed(tensors["masked"]), packed(tensors["mask"])], dim=2)
@@ -171,12 +173,12 @@ class Flux1(FlowFamily):
             tokens = torch.cat([tokens, packed(tensors[next(own, _SHOWN)])], dim=2)
         seen = network(
             hidden_states=tokens,
-            encoder_hidden_states=tensors["text"],
+            encoder_hidden_states=text,
             pooled_projections=tensors["pooled"],
             timestep=timestep / 1000,
             guidance=tensors["guidance"] if network.config.guidance_embeds else None,
             img_ids=places,
-            txt_ids=rows.new_zeros(tensors["text"].shape[1], 3),
+            txt_ids=rows.new_zeros(text.shape[1], 3),
             return_dict=False,
         )[0]
         return unpacked(seen[:, : rows.shape[-2:].numel() // 4], rows.shape[-2])

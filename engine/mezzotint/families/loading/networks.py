@@ -212,10 +212,11 @@ def _construct(source: ComponentSource) -> Network:
         for key, value in source.config.items()
         if not key.startswith("_name") and key != "quantization_config"
     }
-    if source.class_name == "ImagePrompt":
+    if source.class_name in ("ImagePrompt", "ReduxPrompt"):
         from mezzotint.families.control.image_prompt import ImagePrompt
+        from mezzotint.families.control.redux import ReduxPrompt
 
-        return ImagePrompt(config)
+        return ImagePrompt(config) if source.class_name == "ImagePrompt" else ReduxPrompt(config)
     if source.library == "mezzotint":
         from mezzotint.families.architectures.network import PixArtVariantTransformer2DModel
 

@@ -309,6 +309,7 @@ _TEXTS: Mapping[str, Call] = {
     "Qwen3VLTextModel": _qwen3,
     "Gemma2Model": _gemma,
     "ImagePrompt": _image_prompt,
+    "ReduxPrompt": _image_prompt,
 }
 _IMAGES: Mapping[str, Call] = {
     "UNet2DConditionModel": _unet,

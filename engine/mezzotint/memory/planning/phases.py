@@ -123,9 +123,9 @@ def _positions(stage: StageTask) -> float:
 
 
 def seen_positions(stage: StageTask) -> float:
-    """Latent pixels that the denoiser sees at once: of the image, or a tile of it, and of all reference images."""
+    """Latent pixels that the denoiser sees at once, with reference images and further text: of the image or a tile."""
     shown = sum(width * height for width, height in stage.references)
-    return tiled(stage, stage.tile)[0] + shown / stage.model.vae_factor**2
+    return tiled(stage, stage.tile)[0] + shown / stage.model.vae_factor**2 + stage.more_positions
 
 
 def _encoded_positions(task: Task, tile: int) -> float:
@@ -205,7 +205,7 @@ def _whole_latents(stage: StageTask) -> int:
 def _kept_text(task: Task, stage: StageTask, part: ComponentFootprint) -> int:
     """Bytes of prompt embeddings and what is precomputed from them, for both guidance halves in either mode."""
     rows, size = stage.batch * (2 if stage.guided else 1), 4 if runs_in_fp32(part, task.dtype) else 2
-    return rows * stage.model.text_tokens * part.kept_text * size
+    return rows * (stage.model.text_tokens + stage.more_text) * part.kept_text * size
 
 
 def _decoding(task: Task, tile: int, calibration: Calibration) -> int:

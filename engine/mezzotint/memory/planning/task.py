@@ -27,6 +27,8 @@ class StageTask:
     savings: Savings = NO_SAVINGS
     tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image
     latent_channels: int = 4
+    more_text: int = 0  # tokens beyond those of a prompt: of regions and image prompts
+    more_positions: float = 0.0  # latent pixels that they take as much memory and time as, in joint attention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

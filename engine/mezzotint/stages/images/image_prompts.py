@@ -1,4 +1,4 @@
-"""The image prompts of a stage: seen by their IP-Adapters once, before denoising."""
+"""The image prompts of a stage: seen by their IP-Adapters or Redux once, before denoising."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,13 +26,14 @@ def with_image_prompts(
     images: Sequence[Image.Image],
     placement: Placement,
 ) -> Conditioning:
-    """The conditioning with keys and values of the image prompts among the controls; `images`: of the request."""
+    """The conditioning with what image prompts among the controls become; `images`: of the request."""
     tensors = {}
     for control in controls:
         component = control.settings.component
-        if control.settings.kind == "ip-adapter":
+        if control.settings.is_image_prompt:
             network = model.networks[component]
-            pixels = clip_pixels(preprocessed(images[control.index], control.preprocess), network.side)
+            seen = clip_pixels if control.settings.kind == "ip-adapter" else siglip_pixels
+            pixels = seen(preprocessed(images[control.index], control.preprocess), network.side)
             see = partial(network, pixels.to(model.device, model.dtype), guided=conditioning.guided)
             with placement.phase("encode", model, [component]) as working:
                 tensors[control.settings.tensor] = working.retry_stateless(see)
@@ -45,8 +46,17 @@ def clip_pixels(image: Image.Image, side: int) -> torch.Tensor:
     width, height = (_length(length, min(image.size), side) for length in image.size)
     resized = image.resize((width, height), Image.Resampling.BICUBIC)
     left, top = (width - side) // 2, (height - side) // 2
-    pixels = np.asarray(resized.crop((left, top, left + side, top + side)), dtype=np.float64) * (1 / 255)
-    scaled = (pixels.astype(np.float32) - np.array(_MEAN, np.float32)) / np.array(_DEVIATION, np.float32)
+    return _scaled(resized.crop((left, top, left + side, top + side)), _MEAN, _DEVIATION)
+
+
+def siglip_pixels(image: Image.Image, side: int) -> torch.Tensor:
+    """An image "RGB" as SigLIP takes it `(1, 3, side, side)`: all of it, resized."""
+    return _scaled(_without_ends(image).resize((side, side), Image.Resampling.BICUBIC), (0.5,) * 3, (0.5,) * 3)
+
+
+def _scaled(image: Image.Image, mean: Sequence[float], deviation: Sequence[float]) -> torch.Tensor:
+    pixels = np.asarray(image, dtype=np.float64) * (1 / 255)
+    scaled = (pixels.astype(np.float32) - np.array(mean, np.float32)) / np.array(deviation, np.float32)
     return torch.from_numpy(scaled).permute(2, 0, 1)[None].contiguous()
 
 

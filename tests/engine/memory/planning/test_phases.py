@@ -75,3 +75,15 @@ def test_a_controlnet_runs_before_each_call_of_the_denoiser():
     assert of(controlled, "float32").phases[1].activation_bytes > both.phases[1].activation_bytes
     once = of(replace(model, components=(*model.components, replace(net, class_name="T2IAdapter"))))
     assert once.phases[1].seconds < 1.5 * alone.phases[1].seconds
+
+
+def test_further_text_takes_memory_and_time():
+    flux = shipped("flux")
+    task = task_of((flux,))
+    more = replace(task, stages=(replace(task.stages[0], more_text=729, more_positions=4 * 729),))
+    plain, seen = (plan(each, ordinary_machine(40 * GB, 64 * GB)) for each in (task, more))
+    positions = flux.width * flux.height / flux.vae_factor**2
+    per_position = (plain.phases[1].activation_bytes - flux.denoiser.live.at(0, 1)) / positions
+    added = seen.phases[1].activation_bytes - plain.phases[1].activation_bytes
+    assert added == pytest.approx(4 * 729 * per_position, rel=0.1)
+    assert seen.phases[1].seconds > plain.phases[1].seconds
