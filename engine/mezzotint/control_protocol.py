@@ -28,7 +28,7 @@ ControlType = Literal[
     "gray",
     "low_quality",
 ]
-Preprocess = Literal["none", "canny", "lines", "scribble", "gray", "tile"]
+Preprocess = Literal["none", "canny", "lines", "scribble", "depth", "pose", "gray", "tile"]
 CONTROL_TYPES: tuple[str, ...] = get_args(ControlType)
 CONTROLLED_FAMILIES = ("sd15", "sdxl", "flux", "qwen-image", "z-image")  # unless they take reference images
 SELF_CONTROLLED = (("flux", "canny"), ("flux", "depth"))  # family and variant: they take an image themselves

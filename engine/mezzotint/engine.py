@@ -10,6 +10,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, UpscaledImage, UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.normalization.selection import GroupNormBackend
+from mezzotint.perception.preparing import ControlPreparation
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     DecodeRequest,
@@ -62,6 +63,7 @@ class Engine:
         self._catalog = catalog or Catalog.standard()
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._group_norm = group_norm or GroupNormBackend()
+        self._preparation = ControlPreparation(self._catalog.network_for)
         self._model_cache: ModelCache | None = None
         self._facts = facts or machine_facts
         self._reported_devices: set[str] = set()
@@ -118,6 +120,7 @@ class Engine:
             find=self._catalog.find,
             find_upscaler=self._upscaler,
             find_detectors=self._catalog.detectors,
+            preparation=self._preparation,
             default_model=self._catalog.default(),
             model_cache=self._loaded_models(),
             attention=self._attention,

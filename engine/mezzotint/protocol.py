@@ -106,6 +106,7 @@ class ControlUsed:
     preprocess: Preprocess
     encoder: FileUsed | None = None  # the first file of an IP-Adapter's image encoder
     mask: FileUsed | None = None  # where its image prompt applies
+    networks: tuple[FileUsed, ...] = ()  # that prepared the image
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ CONTROLS = st.builds(
     weight=st.floats(0, 2).map(lambda value: round(value, 3)),
     end=FRACTIONS,
     type=optional(st.sampled_from(CONTROL_TYPES)),
-    preprocess=st.sampled_from(["none", "canny", "lines", "scribble", "gray", "tile"]),
+    preprocess=st.sampled_from(["none", "canny", "lines", "scribble", "depth", "pose", "gray", "tile"]),
     on=st.booleans(),
 )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from mezzotint.catalog.huggingface import PREFIX, snapshot_of
+from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.looking_folder import labels_of, purpose_of
 from mezzotint.checkpoints.plain_text import plain
@@ -22,6 +23,7 @@ RECOMMENDED: dict[Purpose, str] = {
     "background": "onnx-community/BiRefNet_lite-ONNX",
 }
 _MOST_FOLDERS = 5000  # of a place
+_FOLDERS = ("detection", "detectors", "depth", "pose")  # in which they may be kept among others
 
 
 def looking_networks(places: Places, purpose: Purpose, label: str | None = None) -> dict[str, Path]:
@@ -49,7 +51,8 @@ def _folders(places: Places) -> Iterator[tuple[str, Path]]:
     """Names and folders below the user's places, or the places themselves, and snapshots of the hub's cache."""
     for place in (*(() if places.models is None else (places.models,)), *places.named):
         yield place.name, place
-        yield from ((path.name, path) for path in _inside(place))
+        folders = (place, *part_folders(place, _FOLDERS))
+        yield from ((path.name, path) for folder in folders for path in _inside(folder))
     for path in _inside(places.huggingface) if places.huggingface is not None else ():
         snapshot = snapshot_of(path) if path.name.startswith(PREFIX) else None
         if snapshot is not None:

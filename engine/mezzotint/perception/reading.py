@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +30,65 @@ _SHAPING = {"id2label", "out_indices", "out_features"}  # what is read of the se
 _NOT_NEEDED = "num_batches_tracked"  # of batch norms, in training
 
 
-def open_network(path: Path, kind: str, cancelled: IsCancelled = lambda: False) -> nn.Module:
-    """Read a network of a kind of `LOOKING` into RAM, in float32; raises ModelRefused, Cancelled."""
-    classes = LOOKING[kind]
-    files = read_network(path, f"a network for {kind}", library="transformers")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedNetwork:
+    """A network of which headers and configuration are read and checked."""
+
+    path: Path
+    of: Any  # its class, of transformers
+    config: Any  # of the class that this takes
+    files: NetworkFiles
+
+    def empty(self) -> nn.Module:
+        """The network on the meta device; raises ModelRefused if the configuration describes none."""
+        try:
+            with torch.device("meta"), SkipInit():
+                network: nn.Module = self.of(self.config)
+        except Exception as error:
+            raise _describes_none(self.path, error) from error
+        return network.eval()
+
+
+def describe(path: Path, purpose: str) -> DescribedNetwork:
+    """Check a folder with a network for a purpose of `LOOKING`; raises ModelRefused."""
+    tell_transformers()
+    import transformers
+
+    classes = LOOKING[purpose]
+    files = read_network(path, f"a network for {purpose}", library="transformers")
     name = class_in(files.config)
     if name not in classes:
         raise ModelRefused(
-            f"{plain(path, 300)}: {plain(name) or 'no class'} in its config.json is not for {kind}; expected "
+            f"{plain(path, 300)}: {plain(name) or 'no class'} in its config.json is not for {purpose}; expected "
             f"{' or '.join(classes)}"
         )
     if files.bytes > LARGEST:
-        raise ModelRefused(f"{plain(path, 300)}: {size(files.bytes)} are too much for {kind}; at most {size(LARGEST)}")
-    return _filled(path, name, _config(path, name, classes[name], files.config), files, cancelled)
+        raise ModelRefused(
+            f"{plain(path, 300)}: {size(files.bytes)} are too much for {purpose}; at most {size(LARGEST)}"
+        )
+    of = getattr(transformers, name)
+    found = DescribedNetwork(
+        path=path, of=of, config=_config(path, of.config_class, classes[name], files.config), files=files
+    )
+    wanted = sum(each.numel() for each in found.empty().parameters())
+    stored = sum(_numel(spec.shape) for file in files.files for spec in read_header(file).tensors.values())
+    if wanted > stored:
+        raise ModelRefused(
+            f"{plain(path, 300)}: {wanted} weights are described, but {stored} stored: an incomplete download, or the "
+            "configuration of another network"
+        )
+    return found
 
 
-def _config(path: Path, name: str, backbone: str, said: Mapping[str, object]) -> Any:  # noqa: ANN401  of transformers
+def open_network(path: Path, purpose: str, cancelled: IsCancelled = lambda: False) -> nn.Module:
+    """Read a network for a purpose of `LOOKING` into RAM, in float32; raises ModelRefused, Cancelled."""
+    found = describe(path, purpose)
+    tensors = dict(read_tensors(found.files.files, on_bytes=lambda _: None, cancelled=cancelled))
+    return _library_s(path, found.of, found.config, tensors)
+
+
+def _config(path: Path, of: Any, backbone: str, said: Mapping[str, object]) -> Any:  # noqa: ANN401  of transformers
     """The configuration, of settings that shape the network alone: others name code or files to fetch."""
-    tell_transformers()
     import transformers
 
     inner = said.get("backbone_config")
@@ -57,12 +99,16 @@ def _config(path: Path, name: str, backbone: str, said: Mapping[str, object]) ->
         raise ModelRefused(f"{plain(path, 300)}: {problem}; the configuration is damaged")
     try:
         made = transformers.CONFIG_MAPPING[backbone](**_shaping(transformers.CONFIG_MAPPING[backbone], inner))
-        of = getattr(transformers, name).config_class
         return of(**_shaping(of, said) | {"backbone_config": made})
     except Exception as error:
-        if is_shortage(error):
-            raise
-        raise ModelRefused(f"{plain(path, 300)}: its configuration describes no network: {plain(error)}") from error
+        raise _describes_none(path, error) from error
+
+
+def _describes_none(path: Path, error: Exception) -> Exception:
+    """The error to raise for a configuration that a library refuses."""
+    if is_shortage(error):
+        return error
+    return ModelRefused(f"{plain(path, 300)}: its configuration describes no network: {plain(error)}")
 
 
 def _shaping(of: Any, said: Mapping[str, object]) -> dict[str, object]:  # noqa: ANN401  a class of transformers
@@ -84,27 +130,6 @@ def _problems(value: object, where: str) -> Iterator[str]:
             yield from _problems(item, str(key))
     elif isinstance(value, int) and value > (_MOST_LAYERS if where in _COUNTS else _LARGEST_NUMBER):
         yield f"{plain(where)} is {str(value)[:20]}"
-
-
-def _filled(path: Path, name: str, config: Any, files: NetworkFiles, cancelled: IsCancelled) -> nn.Module:  # noqa: ANN401
-    import transformers
-
-    of = getattr(transformers, name)
-    try:
-        with torch.device("meta"), SkipInit():
-            wanted = sum(each.numel() for each in of(config).parameters())
-    except Exception as error:
-        if is_shortage(error):
-            raise
-        raise ModelRefused(f"{plain(path, 300)}: its configuration describes no network: {plain(error)}") from error
-    stored = sum(_numel(spec.shape) for file in files.files for spec in read_header(file).tensors.values())
-    if wanted > stored:
-        raise ModelRefused(
-            f"{plain(path, 300)}: {wanted} weights are described, but {stored} stored: an incomplete download, or the "
-            "configuration of another network"
-        )
-    tensors = dict(read_tensors(files.files, on_bytes=lambda _: None, cancelled=cancelled))
-    return _library_s(path, of, config, tensors)
 
 
 def _numel(shape: tuple[int, ...]) -> int:

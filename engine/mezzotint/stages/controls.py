@@ -1,6 +1,6 @@
 """The control images of a request: which stages can use them, and what was used of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.control_protocol import MAX_CONTROLS, check_control
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
-from mezzotint.families.control.files import files_of
+from mezzotint.families.control.files import files_of as network_files
 from mezzotint.families.control.fitting import why_not, with_control
 from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
 from mezzotint.families.control.settings import ControlKind, ControlSettings
@@ -178,11 +178,24 @@ def controls_used(
     controls: Sequence[ControlRef],
     images: Sequence[FileUsed],
     masks: Sequence[FileUsed | None],
+    networks: Callable[[Preprocess], Sequence[Path]],
     cancelled: IsCancelled,
 ) -> tuple[ControlUsed, ...]:
-    """What was used of each; raises ModelRefused if a ControlNet is another than it was."""
+    """What was used of each; raises ModelRefused if a ControlNet is another than it was.
+
+    `networks`: folders of those that prepare images in a way.
+    """
     each = zip(controls, images, masks, strict=True)
-    return tuple(_used(control, image, mask, cancelled) for control, image, mask in each)
+    return tuple(
+        replace(_used(control, image, mask, cancelled), networks=_files_of(networks(control.preprocess), cancelled))
+        for control, image, mask in each
+    )
+
+
+def _files_of(networks: Sequence[Path], cancelled: IsCancelled) -> tuple[FileUsed, ...]:
+    cache = paths.cache_folder() / "fingerprints.json"
+    files = (file for folder in networks for file in network_files(folder, "transformers"))
+    return tuple(fingerprint(file, cache, cancelled=cancelled) for file in files)
 
 
 def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled: IsCancelled) -> ControlUsed:
@@ -203,7 +216,7 @@ def _used(control: ControlRef, image: FileUsed, mask: FileUsed | None, cancelled
 def _files_used(control: ControlRef, cancelled: IsCancelled) -> tuple[FileUsed, FileUsed | None]:
     """The network's first file, and that of its image encoder if it has one."""
     files = control_files(Path(control.model), control.encoder)
-    shards = len(files_of(Path(control.model)))
+    shards = len(network_files(Path(control.model)))
     used, *encoder = (
         fingerprint(file, paths.cache_folder() / "fingerprints.json", cancelled=cancelled)
         for file in (files[0], *files[shards:])

@@ -17,6 +17,7 @@ from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
 from mezzotint.libraries import import_networks
 from mezzotint.normalization.selection import GroupNormBackend
+from mezzotint.perception.preparing import ControlPreparation
 from mezzotint.protocol import (
     PLANNING,
     Attention,
@@ -71,6 +72,7 @@ class EngineResources:
     find: Find
     find_upscaler: FindUpscaler
     find_detectors: "Callable[[str | None], Sequence[Path]]"  # by name; None: all
+    preparation: ControlPreparation
     default_model: ModelRef
     model_cache: "ModelCache"
     attention: AttentionBackends
@@ -134,10 +136,6 @@ class Job:
 
     def _image_size(self, path: Path) -> Size:
         return image_size(path)
-
-    def _guest_bytes(self) -> int:
-        """Bytes for networks of no model that run where images are decoded."""
-        return 0
 
     def _session(self, job: ResolvedJob) -> "AttentionSession":
         return self._resources.attention.session(self._request.attention, job.device.id, job.dtype, self._notice)
@@ -215,6 +213,11 @@ class Job:
                 self._on_event(Notice(code="memory_plan", message=f"memory: {job_plan.plan.reasons[0]}"))
         return ResolvedJob(setup=setup, device=device, dtype=dtype, fast=fast, schemes=schemes, job_plan=job_plan)
 
+    def _guest_bytes(self) -> int:
+        """Bytes for networks of no model that run where images are decoded; raises UnknownModel if one is missing."""
+        ways = dict.fromkeys(control.preprocess for control in self._request.controls)
+        return max((self._resources.preparation.needed_bytes(how) for how in ways), default=0)
+
     def _report_missing_features(self, device: DeviceInfo) -> None:
         """Report which features of NVIDIA cards this device lacks and works without."""
         found = gpu(device.id)
@@ -260,7 +263,13 @@ class Job:
             threads=torch.get_num_threads(),
             versions=machine.versions(),
             images_used=(*inputs.used, *embeddings),
-            controls=controls_used(request.controls, inputs.controls_used, inputs.control_masks_used, self._cancelled),
+            controls=controls_used(
+                request.controls,
+                inputs.controls_used,
+                inputs.control_masks_used,
+                self._resources.preparation.networks,
+                self._cancelled,
+            ),
             regions=inputs.regions,
         )
 
@@ -327,6 +336,7 @@ class Job:
             request=self._request,
             loras=loras,
             placement=self._model_cache.placement(models, job.job_plan, recovery),
+            preparation=self._resources.preparation,
             acceleration=Acceleration(compiler=self._compiler(job), captures=self._captures(job), fast=job.fast),
             preview_decoders=decoders,
         )

@@ -13,7 +13,8 @@ from PIL import Image
 from mezzotint.acceleration.regional_attention import attending_by_regions
 from mezzotint.attention.processor import attending
 from mezzotint.attention.session import AttentionSession
-from mezzotint.errors import Cancelled, OutOfMemory
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import Cancelled, ImageRefused, OutOfMemory
 from mezzotint.families.autoencoder_space import latent_layout
 from mezzotint.families.control.residuals import with_features
 from mezzotint.families.family import Conditioning, LoadedModel, Network, PromptInputs
@@ -22,6 +23,7 @@ from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved, with_regions
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
+from mezzotint.perception.preparing import ControlPreparation
 from mezzotint.protocol import (
     ControlUsed,
     Decoding,
@@ -31,6 +33,7 @@ from mezzotint.protocol import (
     IsCancelled,
     ModelUsed,
     OnEvent,
+    Preprocess,
     ResolvedStage,
     Step,
 )
@@ -97,6 +100,7 @@ class Pipeline:
         loras: JobLoras,
         placement: Placement,
         acceleration: Acceleration,
+        preparation: ControlPreparation,
         preview_decoders: Sequence[PreviewDecoder | None] = (),
     ) -> None:
         """`preview_decoders`: of each stage that has one."""
@@ -106,7 +110,7 @@ class Pipeline:
         self._on_event, self._cancelled = on_event, cancelled
         self._previewers: dict[int, Previewer] = {}
         self._preview_decoders = dict(enumerate(preview_decoders))
-        self._enlarging = Enlarging(placement, cancelled)
+        self._enlarging, self._preparation = Enlarging(placement, cancelled), preparation
         self._last_resort = LastResort(setup, models, self._preview_decoders)
         self._used: list[ModelUsed] = []
         self._schedules: list[StageSchedule] = []  # of the current batch
@@ -194,7 +198,7 @@ class Pipeline:
             texts = [replace(prompt_inputs(stage, embeddings, images), prompt=prompt) for prompt in prompts]
             base, *others = (encoded(model, each, self._loras.used(index), encode) for each in texts)
             made = with_regions(base, others)
-            made = with_image_prompts(made, model, stage.controls, inputs.controls, self._placement)
+            made = with_image_prompts(made, model, stage.controls, inputs, self._prepared, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
             shared = replace(stage.sampling, variation_seed=None)  # may differ between images made together
@@ -231,7 +235,15 @@ class Pipeline:
         """The control images of a stage; latents of them are drawn before anything else, as diffusers does."""
         setup, encode = self._setup.stages[stage], partial(self._to_latents, self._models[stage], is_control=True)
         size, inputs = (setup.width, setup.height), [image.inputs for image in images]
-        return ControlInputs.of(setup.controls, inputs, size, encode, generators)
+        return ControlInputs.of(setup.controls, inputs, size, self._prepared, encode, generators)
+
+    def _prepared(self, image: Image.Image, how: Preprocess, path: str) -> Image.Image:
+        """The control image of an image; networks that make it are on the device meanwhile."""
+        host = partial(self._placement.hosted, device=self._models[0].device)
+        try:
+            return self._preparation.prepared(image, how, host, self._cancelled)
+        except ImageRefused as error:
+            raise ImageRefused(f"{plain(path, 300)}: {error}") from None
 
     def _enter(
         self, stage: int, image: ImageSpec, before: StageStart, done: Denoised, generator: torch.Generator

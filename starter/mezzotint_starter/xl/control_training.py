@@ -16,7 +16,7 @@ from mezzotint.atomic import atomic_write
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import training_scene
 from mezzotint.checkpoints.delta.writing import write_delta
-from mezzotint.images.control.methods import preprocessed
+from mezzotint.images.control.canny import canny
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.latents import training_latents
 from mezzotint_starter.loading import load_network
@@ -151,7 +151,7 @@ def _examples(plan: Plan) -> tuple[TrainingLatents, TrainingLatents]:
 def _edges(plan: Plan, side: int, count: int) -> Tensor:
     def drawn(index: int) -> Tensor:
         image = paint(training_scene(plan.seed, index), side)
-        return torch.from_numpy(np.asarray(preprocessed(image, "canny").convert("L")).copy())
+        return torch.from_numpy(canny(np.asarray(image.convert("L"))))
 
     with ThreadPoolExecutor(plan.parts) as pool:
         return torch.stack(list(pool.map(drawn, range(count))))

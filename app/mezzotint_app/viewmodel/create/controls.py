@@ -86,6 +86,8 @@ def preprocess_names() -> dict[Preprocess, str]:
         "canny": translate("Control", "Find its edges"),
         "lines": translate("Control", "Find its soft contours"),
         "scribble": translate("Control", "Scribble its contours"),
+        "depth": translate("Control", "Estimate its depth"),
+        "pose": translate("Control", "Find the poses of people"),
         "gray": translate("Control", "Make it grey"),
         "tile": translate("Control", "Blur it"),
     }

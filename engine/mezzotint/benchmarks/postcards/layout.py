@@ -8,7 +8,7 @@ from PIL import Image, ImageFilter
 
 from mezzotint.benchmarks.postcards.painting import paint
 from mezzotint.benchmarks.postcards.world import Scene
-from mezzotint.images.control.methods import preprocessed
+from mezzotint.images.control.canny import canny
 
 OTHERS = 15  # further drawings of the same scene, each with a layout of its own
 _TOLERANCE = 64  # an edge may be off by the image's width by this
@@ -34,7 +34,7 @@ def agreement(first: Mask, second: Mask) -> float:
 
 
 def _edges(image: Image.Image) -> Mask:
-    return np.asarray(preprocessed(image, "canny").convert("L")) > 0
+    return canny(np.asarray(image.convert("L"))) > 0
 
 
 def _grown(mask: Mask, pixels: int) -> Mask:

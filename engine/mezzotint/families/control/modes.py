@@ -30,7 +30,7 @@ FLUX_MODES: Mapping[str, int] = MappingProxyType(
 )
 
 
-_SHOWN = {"lines": "hed"}  # by how an image is prepared
+_SHOWN = {"lines": "hed", "pose": "openpose"}  # by how an image is prepared
 
 
 def mode_of(control: ControlRef, known: int, modes: Mapping[str, int] = UNION_MODES) -> int:

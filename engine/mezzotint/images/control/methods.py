@@ -63,8 +63,3 @@ METHODS: Mapping[Preprocess, Callable[[Image.Image], Image.Image]] = {
     "gray": _gray,
     "tile": _tile,
 }  # each makes an image "RGB" of the same size from one
-
-
-def preprocessed(image: Image.Image, how: Preprocess) -> Image.Image:
-    """The control image "RGB" of an image "RGB", of the same size."""
-    return METHODS[how](image)

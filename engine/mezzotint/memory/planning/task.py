@@ -41,7 +41,7 @@ class Task:
     text_quantization: Quantization = "auto"
     dtype: DType = "bfloat16"
     vae_tile: int | None = None  # pixels; 0: no tiling; None: chosen by the plan
-    upscaling: int = 0  # bytes that upscalers or detectors need, which run where images are decoded and encoded
+    upscaling: int = 0  # bytes of upscalers and other networks of no model, which run where images are decoded
 
 
 def task_of(

@@ -150,7 +150,7 @@ class _WholeJob(Job):
         return (self._index,)
 
     def _guest_bytes(self) -> int:
-        return detecting_bytes(self._passes)
+        return max(super()._guest_bytes(), detecting_bytes(self._passes))
 
     def _kept(self, latents: torch.Tensor, undecoded: PendingDecode) -> AbstractContextManager[None]:
         self._until_all_saved.enter_context(super()._kept(latents, undecoded))

@@ -10,13 +10,14 @@ from PIL import Image
 from mezzotint.families.control.settings import ControlSettings
 from mezzotint.families.family import Conditioning
 from mezzotint.images.canvas import fit
-from mezzotint.images.control.methods import preprocessed
+from mezzotint.protocol import Preprocess
 from mezzotint.stages.controls import StageControl
 from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.images.request_images import Size
 from mezzotint.stages.setup import StageSetup
 
 Encode = Callable[[Image.Image, torch.Generator | None], torch.Tensor]
+Prepare = Callable[[Image.Image, Preprocess, str], Image.Image]  # of an image and its path, for errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +33,17 @@ class ControlInputs:
         controls: Sequence[StageControl],
         inputs: Sequence[InputImages],
         size: Size,
+        prepare: Prepare,
         encode: Encode,
         generators: Sequence[torch.Generator],
     ) -> "ControlInputs":
         """Those of a stage of this size, in pixels; `encode(image, generator)` makes latents for transformers."""
+
+        def prepared(control: StageControl, each: InputImages) -> Image.Image:
+            """The image "RGB", fitted like an init image, then preprocessed."""
+            fitted = _fitted(each.controls[control.index], each, size)
+            return prepare(fitted, control.preprocess, each.controls_used[control.index].path)
+
         masks = {
             control.settings.mask: torch.cat([_mask(control, each, size) for each in inputs])
             for control in controls
@@ -46,9 +54,9 @@ class ControlInputs:
             images={
                 control.settings.tensor: torch.cat(
                     [
-                        encode(_prepared(control, each, size), generator if control.settings.draws_latents else None)
+                        encode(prepared(control, each), generator if control.settings.draws_latents else None)
                         if control.settings.takes_latents
-                        else _pixels(control, each, size)
+                        else _pixels(control, prepared(control, each))
                         for each, generator in zip(inputs, generators, strict=True)
                     ]
                 )
@@ -77,11 +85,10 @@ def _fitted(image: Image.Image, inputs: InputImages, size: Size) -> Image.Image:
     return fit(image, *size, Image.Resampling.LANCZOS)
 
 
-def _pixels(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
-    """The image `(1, 3 or 1, h, w)` with pixels from 0 to 1."""
-    prepared = _prepared(control, inputs, size)
-    pixels = np.asarray(prepared if control.channels > 1 else prepared.convert("L"), dtype=np.float32) / 255.0
-    return torch.from_numpy(pixels).view(*size[::-1], control.channels).permute(2, 0, 1)[None].contiguous()
+def _pixels(control: StageControl, image: Image.Image) -> torch.Tensor:
+    """An image "RGB" `(1, 3 or 1, h, w)` with pixels from 0 to 1."""
+    pixels = np.asarray(image if control.channels > 1 else image.convert("L"), dtype=np.float32) / 255.0
+    return torch.from_numpy(pixels).view(*image.size[::-1], control.channels).permute(2, 0, 1)[None].contiguous()
 
 
 def _mask(control: StageControl, inputs: InputImages, size: Size) -> torch.Tensor:
@@ -91,8 +98,3 @@ def _mask(control: StageControl, inputs: InputImages, size: Size) -> torch.Tenso
         return torch.ones(1, 1, *size[::-1])
     fitted = _fitted(mask.convert("RGB"), inputs, size).convert("L")
     return torch.from_numpy(np.asarray(fitted, dtype=np.float32) / 255.0 >= 0.5).float()[None, None]
-
-
-def _prepared(control: StageControl, inputs: InputImages, size: Size) -> Image.Image:
-    """The image "RGB", fitted like an init image, then preprocessed."""
-    return preprocessed(_fitted(inputs.controls[control.index], inputs, size), control.preprocess)

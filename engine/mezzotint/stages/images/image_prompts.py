@@ -9,8 +9,9 @@ import torch
 from PIL import Image
 
 from mezzotint.families.family import Conditioning, LoadedModel
-from mezzotint.images.control.methods import preprocessed
 from mezzotint.stages.controls import StageControl
+from mezzotint.stages.images.control_inputs import Prepare
+from mezzotint.stages.images.input_images import InputImages
 from mezzotint.stages.models.placement import Placement
 
 # Of the images that CLIP was trained with: arXiv 2103.00020's code.
@@ -23,17 +24,19 @@ def with_image_prompts(
     conditioning: Conditioning,
     model: LoadedModel,
     controls: Sequence[StageControl],
-    images: Sequence[Image.Image],
+    inputs: InputImages,
+    prepare: Prepare,
     placement: Placement,
 ) -> Conditioning:
-    """The conditioning with what image prompts among the controls become; `images`: of the request."""
+    """The conditioning with what image prompts among the controls become."""
     tensors = {}
     for control in controls:
         component = control.settings.component
         if control.settings.is_image_prompt:
             network = model.networks[component]
             seen = clip_pixels if control.settings.kind == "ip-adapter" else siglip_pixels
-            pixels = seen(preprocessed(images[control.index], control.preprocess), network.side)
+            image, path = inputs.controls[control.index], inputs.controls_used[control.index].path
+            pixels = seen(prepare(image, control.preprocess, path), network.side)
             see = partial(network, pixels.to(model.device, model.dtype), guided=conditioning.guided)
             with placement.phase("encode", model, [component]) as working:
                 tensors[control.settings.tensor] = working.retry_stateless(see)

@@ -163,6 +163,12 @@ class Placement:
         finally:
             residency.remove(_GUEST)
 
+    @contextmanager
+    def hosted(self, network: Network, device: "torch.device") -> Iterator[None]:
+        """Context manager: the same, and all that it allocates is counted."""
+        with self.hosting(network, device) as guest, guest.counting():
+            yield
+
     def took(self, done: str, what: str) -> None:
         """Record a measure that changes the image; raises OutOfMemory if none may be taken."""
         self._recovery.take(done, what)

@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 
 from mezzotint.images.control.contours import contours
-from mezzotint.images.control.methods import preprocessed
+from mezzotint.images.control.methods import METHODS
 
 
 def _scene():
@@ -35,12 +35,12 @@ def test_an_edge_between_colours_of_the_same_brightness_is_found():
 
 def test_nothing_is_found_in_one_colour():
     assert not contours(np.full((20, 30, 3), 90, np.uint8)).any()
-    assert preprocessed(Image.new("RGB", (1, 3), "red"), "lines").getextrema() == ((0, 0),) * 3
+    assert METHODS["lines"](Image.new("RGB", (1, 3), "red")).getextrema() == ((0, 0),) * 3
 
 
 def test_a_larger_image_has_the_same_contours():
     small = Image.fromarray(np.kron(_scene(), np.ones((4, 4, 1), np.uint8)))  # 512 x 512
-    lines = np.asarray(preprocessed(small, "lines"))[..., 0].astype(int)
+    lines = np.asarray(METHODS["lines"](small))[..., 0].astype(int)
     larger = small.resize((1024, 1024), Image.Resampling.NEAREST)
-    again = np.asarray(preprocessed(larger, "lines").resize((512, 512), Image.Resampling.BOX))[..., 0].astype(int)
+    again = np.asarray(METHODS["lines"](larger).resize((512, 512), Image.Resampling.BOX))[..., 0].astype(int)
     assert np.abs(lines - again).mean() < 3

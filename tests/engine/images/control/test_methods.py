@@ -1,13 +1,10 @@
 """Control images made from others."""
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from PIL import Image
 
-from mezzotint.images.control.methods import preprocessed
-from mezzotint.protocol import Preprocess
+from mezzotint.images.control.methods import METHODS
 
 
 @pytest.fixture
@@ -17,19 +14,19 @@ def photo():
     return picture
 
 
-@pytest.mark.parametrize("how", get_args(Preprocess))
+@pytest.mark.parametrize("how", METHODS)
 def test_size_and_mode_stay(photo, how):
-    made = preprocessed(photo, how)
+    made = METHODS[how](photo)
     assert (made.size, made.mode) == (photo.size, "RGB")
 
 
 def test_what_each_shows(photo):
-    assert preprocessed(photo, "none") is photo
-    grey = np.asarray(preprocessed(photo, "gray"))
+    assert METHODS["none"](photo) is photo
+    grey = np.asarray(METHODS["gray"](photo))
     assert (grey[..., 0] == grey[..., 1]).all() and (grey[..., 0] == np.asarray(photo.convert("L"))).all()
-    edges = np.asarray(preprocessed(photo, "canny"))[..., 0]
+    edges = np.asarray(METHODS["canny"](photo))[..., 0]
     assert set(np.unique(edges)) == {0, 255}
     assert edges[14, 8:12].any() and edges[14, 38:42].any() and not edges[:5].any()
-    tile = np.asarray(preprocessed(photo, "tile")).astype(int)
+    tile = np.asarray(METHODS["tile"](photo)).astype(int)
     assert np.abs(tile.mean(axis=(0, 1)) - np.asarray(photo).mean(axis=(0, 1))).max() < 4
     assert np.abs(np.diff(tile, axis=1)).max() < np.abs(np.diff(np.asarray(photo).astype(int), axis=1)).max()

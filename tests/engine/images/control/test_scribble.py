@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from mezzotint.images.control.methods import preprocessed
+from mezzotint.images.control.methods import METHODS
 from mezzotint.images.control.scribble import strokes_of
 
 
@@ -16,7 +16,7 @@ def _drawing(ink, paper):
 
 @pytest.mark.parametrize(("ink", "paper"), [("black", "white"), ("white", "black")])
 def test_a_drawing_is_taken_as_it_is_in_white_on_black(ink, paper):
-    made = np.asarray(preprocessed(_drawing(ink, paper), "scribble"))
+    made = np.asarray(METHODS["scribble"](_drawing(ink, paper)))
     assert np.array_equal(made, np.asarray(_drawing("white", "black")))
 
 
@@ -31,7 +31,7 @@ def test_contours_of_a_photo_become_thick_lines_and_specks_nothing():
     draw = ImageDraw.Draw(photo)
     draw.ellipse((100, 100, 400, 400), fill=(200, 80, 60))
     draw.rectangle((450, 450, 452, 452), fill=(140, 140, 100))
-    made = np.asarray(preprocessed(photo, "scribble"))[..., 0]
+    made = np.asarray(METHODS["scribble"](photo))[..., 0]
     assert set(np.unique(made)) == {0, 255}
     across = np.flatnonzero(made[250, :200])
     assert across.min() > 90 and across.max() < 110 and 4 <= len(across) <= 16
