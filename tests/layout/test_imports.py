@@ -19,6 +19,7 @@ BOUNDARY = {
     "mezzotint.option",
     "mezzotint.values.basic",
     "mezzotint.values.keyed",
+    "mezzotint.values.details",
     "mezzotint.values.regions",
     "mezzotint.values.sizes",
     "mezzotint.values.speed",
