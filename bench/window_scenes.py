@@ -19,7 +19,6 @@ from mezzotint.protocol import Stage as ImageStage
 from mezzotint_app.viewmodel.batch.form import MatrixRow
 from mezzotint_app.viewmodel.gallery.gallery import ThumbnailRole
 from mezzotint_app.widgets.images.grid_view import GridView
-from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.differences_dialog import DifferencesDialog
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.log_dialog import LogDialog
@@ -57,8 +56,8 @@ MADE = (
 )  # fmt: skip
 _OF_TODAY, _OF_YESTERDAY = 8, 14  # index of the first image of an earlier day
 _WAITING = (("two balloons over the sea at dawn", 1), ("a castle in the mountains at night", 4), ("a boat", 2))
-_LONG = 120  # steps of the task that runs during the screenshot
 _STROKE = ((0.62, 0.34), (0.7, 0.42), (0.62, 0.5), (0.7, 0.56))  # of a mask, relative to the canvas
+_LONG = 120  # steps of the task that runs during the screenshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,25 +372,6 @@ def _first_path(stage: Stage) -> str:
     return item.path if item is not None else ""
 
 
-def _mask(stage: Stage) -> QWidget:
-    path = _first_path(stage)
-    stage.page(CREATE)
-    stage.program.images.set_image(path)
-    stage.wait("the image", lambda: stage.program.images.image() is not None)
-    _open_sections(stage, "image")
-    panel = stage.window.create_page.sections.image_input
-    panel.edit_mask()
-    editor = stage.opened(MaskEditor)
-    stage.wait("the canvas", lambda: editor.canvas.isEnabled() and editor.tools.isEnabled())
-    canvas = editor.canvas
-    points = [QPointF(x * canvas.width(), y * canvas.height()).toPoint() for x, y in _STROKE]
-    QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=points[0])
-    for point in points[1:]:
-        QTest.mouseMove(canvas, point, 20)
-    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=points[-1])
-    return editor
-
-
 def _canvas(stage: Stage) -> QWidget:
     """An image with a mask on its edge, and a frame that reaches beyond it."""
     path, canvas = _first_path(stage), stage.program.canvas
@@ -486,7 +466,6 @@ SCENES = {
     "settings": Scene(bring=_settings),
     "settings-machine": Scene(bring=_settings_machine),
     "canvas": Scene(bring=_canvas),
-    "mask": Scene(bring=_mask, kept="dark"),
     "differences": Scene(bring=_differences),
     "viewer": Scene(bring=_viewer),
     "get": Scene(bring=_get),

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from mezzotint.protocol import LoraRef
 
 skip_module_without("PySide6")
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl  # noqa: E402
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRect, Qt, QUrl  # noqa: E402
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QMessageBox, QPushButton  # noqa: E402
@@ -25,7 +26,6 @@ from PySide6.QtWidgets import QMessageBox, QPushButton  # noqa: E402
 from mezzotint_app.main import open_window  # noqa: E402
 from mezzotint_app.program import Program  # noqa: E402
 from mezzotint_app.viewmodel.create.state import CreateSettings  # noqa: E402
-from mezzotint_app.windows.create.mask_editor import MaskEditor  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -134,13 +134,32 @@ class Driven:
         self.wait("what the image says", lambda: dialog._model.path() == str(path) and dialog._model.metadata())
         return dialog
 
-    def editor(self):
+    def on_canvas(self):
+        """The init image on the canvas, as its button asks for."""
         self.wait("the image", lambda: self.program.images.image() is not None)
         self.settle()
+        self.program.canvas.clear()
         self.click(self.page.sections.image_input._edit)
-        editor = self.page.sections.image_input.findChild(MaskEditor)
-        self.wait("the editor", lambda: editor._use.isEnabled())
-        return editor
+        model, canvas = self.program.canvas, self.window.canvas_page.canvas
+        self.wait("the canvas", lambda: len(model.document.layers()) == 2 and not model.is_busy())
+        canvas.setFocus()
+        return model, canvas
+
+    def hand_over(self):
+        """What is in the frame becomes the init image, with its mask."""
+        before = self.program.images.path()
+        self.program.canvas.generation.hand_over()
+        self.wait("the mask", lambda: self.program.images.mask() is not None and self.program.images.path() != before)
+        self.wait("the image", lambda: self.program.images.image() is not None)
+        return self.program.images
+
+    def drag(self, canvas, start, end):
+        """Drag the tool from one place of the canvas to another."""
+        start, end = (canvas.to_view(QPointF(*place)).toPoint() for place in (start, end))
+        QTest.mousePress(canvas, LEFT, NONE, start)
+        QTest.mouseMove(canvas, (start + end) / 2)
+        QTest.mouseMove(canvas, end)
+        QTest.mouseRelease(canvas, LEFT, NONE, end)
 
     def close(self):
         self.window.leave()
@@ -288,19 +307,12 @@ def test_outside_of_a_painted_mask_the_image_stays_as_it_is(driven, saved_image)
     driven.afresh("starter-xl", "a blue boat")
     driven.create.chosen.change(steps=6)
     driven.program.images.set_image(given)
-    editor = driven.editor()
-    canvas = editor.canvas
-    canvas.setFocus()
-    for _ in range(2):
-        QTest.keyClicks(canvas, "]")
-    start = QPoint(*map(round, canvas.viewport_now().to_view(48, 64)))
-    end = QPoint(*map(round, canvas.viewport_now().to_view(80, 64)))
-    QTest.mousePress(canvas, LEFT, NONE, start)
-    QTest.mouseMove(canvas, end)
-    QTest.mouseRelease(canvas, LEFT, NONE, end)
-    editor.settings._feather.setValue(4)
-    driven.click(editor._use)
-    driven.wait("the mask", lambda: driven.program.images.mask() is not None)
+    model, canvas = driven.on_canvas()
+    model.tools.set_brush(size=24)
+    driven.drag(canvas, (48, 64), (80, 64))
+    model.generation.choose(replace(model.generation.choice(), feather=4))
+    images = driven.hand_over()
+    given = images.path()
     (image,) = driven.make()
     mask = pixels(driven.program.images.mask().path)[..., 0] > 0
     assert 0.02 < mask.mean() < 0.6
@@ -315,18 +327,11 @@ def test_a_frame_that_is_dragged_outwards_grows_the_image(driven, saved_image):
     driven.afresh("starter-xl", "a green field")
     driven.create.chosen.change(steps=4)
     driven.program.images.set_image(given)
-    editor = driven.editor()
-    canvas = editor.canvas
-    scale = canvas.viewport_now().scale
-    frame = canvas.frame_rect()
-    handle = QPoint(round(frame.right()), round(frame.center().y()))
-    QTest.mousePress(canvas, LEFT, NONE, handle)
-    QTest.mouseMove(canvas, handle + QPoint(round(32 * scale / 2), 0))
-    QTest.mouseMove(canvas, handle + QPoint(round(32 * scale), 0))
-    QTest.mouseRelease(canvas, LEFT, NONE, handle + QPoint(round(32 * scale), 0))
-    assert canvas.outpaint_padding().right == editor.settings.outpaint_padding().right == 32
-    driven.click(editor._use)
-    driven.wait("the frame", lambda: driven.program.images.outpaint_padding().right == 32)
+    model, canvas = driven.on_canvas()
+    model.tools.set_tool("frame")
+    driven.drag(canvas, (128, 56), (160, 56))
+    assert model.document.frame() == QRect(0, 0, 160, 112)
+    driven.hand_over()
     (image,) = driven.make()
     assert (image.width, image.height) == (160, 112)
     before, after = pixels(given), pixels(image.path)
@@ -340,15 +345,14 @@ def test_only_the_masked_part_is_worked_on_at_full_size(driven, saved_image):
     driven.afresh("starter-dit", "a white house")
     driven.create.chosen.change(steps=4)
     driven.program.images.set_image(given)
-    editor = driven.editor()
-    canvas = editor.canvas
-    editor.settings._area.setCurrentIndex(editor.settings._area.findData("masked"))
-    editor.settings._padding.setValue(16)
-    QTest.mouseClick(canvas, LEFT, NONE, QPoint(*map(round, canvas.viewport_now().to_view(100, 80))))
-    driven.click(editor._use)
-    driven.wait("the mask", lambda: driven.program.images.mask() is not None)
+    model, canvas = driven.on_canvas()
+    model.document.set_frame(QRect(0, 0, 400, 304))
+    model.generation.choose(replace(model.generation.choice(), area="masked", padding=16, fill="original"))
+    model.tools.set_brush(size=32)
+    driven.drag(canvas, (100, 80), (104, 80))
+    given = driven.hand_over().path()
     (image,) = driven.make()
-    assert (image.width, image.height) == (400, 300)
+    assert (image.width, image.height) == (400, 304)
     mask = pixels(driven.program.images.mask().path)[..., 0] > 0
     before, after = pixels(given), pixels(image.path)
     assert np.array_equal(before[~mask], after[~mask])

@@ -335,8 +335,6 @@ def test_a_full_disk_for_images_pauses_the_queue_and_says_so(qtbot, monkeypatch)
 @pytest.mark.parametrize("what", ["pasted", "masks"])
 def test_a_full_disk_for_pasted_images_and_masks_is_told_and_what_was_chosen_stays(qtbot, monkeypatch, what):
     from mezzotint_app.viewmodel.create.images import own_images
-    from mezzotint_app.viewmodel.create.images.image_input import InpaintSettings
-    from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding
 
     real = own_images.atomic_write
     with opened(qtbot, monkeypatch, librarian=ENGINE) as faulty:
@@ -351,9 +349,12 @@ def test_a_full_disk_for_pasted_images_and_masks_is_told_and_what_was_chosen_sta
             images.paste(image)
             faulty.until(lambda: "the disk is full" in faulty.notice())
         else:
-            images.use_mask(image, InpaintSettings(), OutpaintPadding(), lambda: None, told.append)
+            canvas = faulty.program.canvas
+            canvas.message.connect(told.append)
+            canvas.paste(image)
+            canvas.generation.hand_over()
             faulty.until(lambda: bool(told))
-            assert "the disk is full" in told[0].message
+            assert "the disk is full" in told[0]
         assert images.path() == faulty.saved[0].path
         monkeypatch.setattr(own_images, "atomic_write", real)
         images.paste(image)

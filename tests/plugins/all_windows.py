@@ -40,7 +40,6 @@ from mezzotint_app.viewmodel.create.state import LoraChoice, Result
 from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.confirm import confirm
-from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, TRAIN, MainWindow
 from mezzotint_app.windows.models.get_model_dialog import GetModelDialog
 from mezzotint_app.windows.quit_dialog import QuitDialog
@@ -436,18 +435,6 @@ class Windows:
         until(lambda: dialog._model.metadata() is not None)
         settle()
         return dialog
-
-    def mask(self):
-        """With a painted mask."""
-        model = self.program.images
-        model.set_image("/images/a.png")
-        model._loaded(LoadedImage(image=pixels(), width=400, height=300))
-        editor = MaskEditor(model, model.image(), self.main)
-        editor.resize(1000, 660)
-        editor._image_is_there(pixels(400, 300))
-        editor.show()
-        settle()
-        return editor
 
     def viewer(self):
         """With the image's metadata."""

@@ -176,22 +176,22 @@ def takes_settings(driven):
 
 def begins_from_one(driven):
     images, panel = driven.program.images, driven.window.create_page.sections.image_input
+    canvas, view = driven.program.canvas, driven.window.canvas_page.canvas
     driven.window.create_page.sections.sections()["image"].set_open(True)
     images.set_image(driven.saved[0].path)
     driven.wait("the image", lambda: images.image() is not None)
-    editor = panel.edit_mask()
-    driven.wait("the editor", editor.tools.isEnabled)
-    middle = editor.canvas.rect().center()
-    QTest.mousePress(editor.canvas, Qt.MouseButton.LeftButton, pos=middle)
-    QTest.mouseMove(editor.canvas, middle + QPoint(40, 20))
-    QTest.mouseRelease(editor.canvas, Qt.MouseButton.LeftButton, pos=middle + QPoint(40, 20))
-    QTest.keyClick(editor.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClick(editor.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    editor.use()
-    driven.wait("the mask", lambda: images.mask() is not None)
-    again = panel.edit_mask()  # reads it again
-    driven.wait("the editor again", again.tools.isEnabled)
-    driven.close_dialogs()
+    for _ in range(2):  # the second time, the mask is read again
+        panel.canvas_wanted.emit()
+        driven.wait("the canvas", lambda: len(canvas.document.layers()) == 2 and not canvas.is_busy())
+        middle = view.rect().center()
+        QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=middle)
+        QTest.mouseMove(view, middle + QPoint(40, 20))
+        QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=middle + QPoint(40, 20))
+        QTest.keyClick(view, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(view, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        canvas.generation.hand_over()
+        driven.wait("the mask", lambda: images.mask() is not None and images.image() is not None)
+        canvas.clear()
     driven.generate("a blue door", steps=2)
     images.clear()
 

@@ -206,6 +206,8 @@ class MainWindow(QMainWindow):
         self.gallery_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.gallery_page.message.connect(self.line.show_message)
         self.canvas_page.message.connect(self.line.show_message)
+        self.create_page.sections.image_input.canvas_wanted.connect(self._paint_init_image)
+        self.program.canvas.generation.handed_over.connect(lambda: self.show_page(CREATE))
         self.models_page.use_asked.connect(self._use_model)
         self.models_page.get_asked.connect(dialogs.get_model)
         self.models_page.quantize_asked.connect(dialogs.quantize)
@@ -297,6 +299,10 @@ class MainWindow(QMainWindow):
     def _open_in_canvas(self, path: str) -> None:
         self.show_page(CANVAS)
         self.program.canvas.add_image(path)
+
+    def _paint_init_image(self) -> None:
+        self.show_page(CANVAS)
+        self.canvas_page.open_init_image()
 
     def _edit_again(self, request: GenerateRequest) -> None:
         self.program.create.apply_request(request)

@@ -73,27 +73,6 @@ def shortcuts() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
             ),
         ),
         (
-            QCoreApplication.translate("Shortcuts", "Mask"),
-            (
-                ("[, ]", QCoreApplication.translate("Shortcuts", "Smaller, larger brush")),
-                ("{, }", QCoreApplication.translate("Shortcuts", "Softer, harder brush")),
-                ("B, E", QCoreApplication.translate("Shortcuts", "Brush, eraser")),
-                ("X", QCoreApplication.translate("Shortcuts", "Switch between brush and eraser")),
-                (
-                    "Left, Right, Up, Down",
-                    QCoreApplication.translate("Shortcuts", "Move the brush; with Shift in small steps"),
-                ),
-                ("Space", QCoreApplication.translate("Shortcuts", "Paint where the brush is")),
-                ("Return", QCoreApplication.translate("Shortcuts", "Hold or release the brush")),
-                ("Ctrl+Z, Ctrl+Shift+Z", QCoreApplication.translate("Shortcuts", "Undo, redo")),
-                ("Ctrl+I", QCoreApplication.translate("Shortcuts", "Invert")),
-                ("Ctrl+Shift+A", QCoreApplication.translate("Shortcuts", "Mask everything")),
-                ("Ctrl+Shift+D", QCoreApplication.translate("Shortcuts", "Clear the mask")),
-                ("Ctrl+Return", QCoreApplication.translate("Shortcuts", "Apply")),
-                ("Esc", QCoreApplication.translate("Shortcuts", "Discard changes")),
-            ),
-        ),
-        (
             QCoreApplication.translate("Shortcuts", "Canvas"),
             (
                 (

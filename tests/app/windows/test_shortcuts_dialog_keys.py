@@ -11,12 +11,9 @@ from mezzotint.library_protocol import GalleryPage
 from mezzotint.protocol import GenerateRequest
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools
-from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.gallery.viewer import ViewerModel
-from mezzotint_app.viewmodel.pixels import LoadedImage
 from mezzotint_app.widgets.canvas.canvas_input import Canvas
 from mezzotint_app.widgets.images.image_view import ImageView
-from mezzotint_app.windows.create.mask_editor import MaskEditor
 from mezzotint_app.windows.gallery.viewer import Viewer
 from mezzotint_app.windows.shortcuts_dialog import shortcuts
 
@@ -24,7 +21,7 @@ LISTED = {name: [key for keys, _ in rows for key in keys.split(", ")] for name, 
 SAME = {"Ctrl+Enter": "Ctrl+Return", "Ctrl+=": "Ctrl++", "Ctrl+Y": "Ctrl+Shift+Z"}  # other ways to the same
 BY_THE_TEXT = ["Ctrl+Up", "Ctrl+Down", "Alt+Up", "Alt+Down", "Ctrl+Z", "Ctrl+Shift+Z"]  # of Create, in the prompt
 ARROWS = [f"{held}{arrow}" for held in ("", "Ctrl+") for arrow in ("Left", "Right", "Up", "Down")]
-BY_THE_CANVAS = [key for key in LISTED["Canvas"] if key in (*"BELRGIVFC[]{}+-01", "Space", "Return", "Esc", *ARROWS)]
+BY_THE_CANVAS = [key for key in LISTED["Canvas"] if key in (*"BELRGMNIVFC[]{}+-01", "Space", "Return", "Esc", *ARROWS)]
 BY_THE_LIST = {"Queue": ["Return"], "Gallery": ["Return"], "Models": ["Return"]}  # what a list calls `activated`
 BY_THE_BOARDS = ["F2"]  # in their list, and tested there
 
@@ -168,28 +165,3 @@ def test_keys_of_the_full_screen(qtbot, service, inline, key):
     model.open(["/a.png", "/b.png", "/c.png"], 1)
     assert press(viewer, key)
     assert not press(viewer, "F9")
-
-
-@pytest.mark.parametrize("key", LISTED["Mask"])
-def test_keys_of_the_mask(qtbot, service, inline, key):
-    model = ImageInputModel(service, inline)
-    model.set_image("/a.png")
-    loaded = LoadedImage(image=image(), width=2000, height=1500)
-    model._loaded(loaded)
-    editor = MaskEditor(model, loaded, pool=inline)
-    qtbot.addWidget(editor)
-    editor.show()
-    editor.activateWindow()
-    qtbot.waitUntil(editor.isActiveWindow)
-    editor._image_is_there(image())
-    tools = bound(editor)
-    assert {SAME.get(one, one) for one in tools} <= set(LISTED["Mask"])
-    if key in ("Ctrl+Return", "Esc"):
-        told = editor._use.clicked if key == "Ctrl+Return" else editor.finished
-        with qtbot.waitSignal(told):
-            QTest.keyClick(editor, *parts(key))
-    elif key in tools:
-        with qtbot.waitSignal(tools[key][0].activated):
-            QTest.keyClick(editor.canvas, *parts(key))
-    else:
-        assert press(editor.canvas, key)

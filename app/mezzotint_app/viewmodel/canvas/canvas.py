@@ -15,6 +15,7 @@ from mezzotint_app.viewmodel.canvas.candidates import Candidates, Saves
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.frame import around
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
+from mezzotint_app.viewmodel.canvas.init_image import choice_of, read_init_image
 from mezzotint_app.viewmodel.canvas.layers import PICTURE, LayerKind
 from mezzotint_app.viewmodel.canvas.opening import Layers, OpenRasterOpener
 from mezzotint_app.viewmodel.canvas.png import Shown, png_of
@@ -133,15 +134,28 @@ class CanvasModel(QObject):
             self.add_image(path)
             return
 
-        def opened(layers: Layers, frame: QRect | None) -> None:
-            self._set_busy(False)
-            self.candidates.clear()
-            self.document.reset(layers, frame)
-            self._saved_as_is = True
-            self.shown.emit(self.document.bounds().united(self.document.frame()))
+        self._set_busy(True)
+        self.opener.open(Path(path), self._show_opened, self._failed)
+
+    def _show_opened(self, layers: Layers, frame: QRect | None) -> None:
+        self._set_busy(False)
+        self.candidates.clear()
+        self.document.reset(layers, frame)
+        self._saved_as_is = True
+        self.shown.emit(self.document.bounds().united(self.document.frame()))
+
+    def open_init_image(self) -> None:
+        """Replace the canvas by the init image of the Create page, with its mask and inpainting settings."""
+        images = self.generation.create.images
+        choice = choice_of(images, self.generation.choice())
+
+        def opened(layers: Layers, where: QRect) -> None:
+            self._show_opened(layers, around(where, self.tools.step))
+            self.generation.choose(choice)
+            self.tools.set_tool("brush")
 
         self._set_busy(True)
-        self.opener.open(Path(path), opened, self._failed)
+        read_init_image(images, self._pixels, self._pool, opened, self._failed, self._not_loaded)
 
     def save_file(self, path: str) -> None:
         """Write an OpenRaster file with all layers, or a PNG of the picture; an existing file is replaced."""

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtCore import QObject, QRect, QSize, Signal
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from mezzotint.jobs.store import expand, title_of
-from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintFill
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintArea, InpaintFill
 from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
-from mezzotint_app.viewmodel.create.controls import ControlChoice, controls_in_use
+from mezzotint_app.viewmodel.create.controls import ControlChoice, controls_in_use, controls_of
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.own_images import is_blank, keep, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.create.sizes import multiple_of
@@ -42,6 +42,8 @@ class InpaintChoice:
     strength: float | None = None
     fill: InpaintFill | None = None
     feather: int = 8
+    area: InpaintArea = "whole"  # masked: what surrounds the mask is made at the size on Create, and pasted back
+    padding: int = 32  # pixels around the mask, in that case
     control: ControlChoice = field(default_factory=lambda: ControlChoice(image=""))  # what the control layer is for
 
 
@@ -51,6 +53,7 @@ class CanvasGeneration(QObject):
     changed = Signal()
     message = Signal(str)
     queued = Signal(int, QRect)  # entry, and the frame that it was made for
+    handed_over = Signal()
 
     def __init__(
         self,
@@ -116,6 +119,25 @@ class CanvasGeneration(QObject):
         self._pool.run(lambda: request_for(base, material, choice), add, self._failed)
         return True
 
+    def hand_over(self) -> None:
+        """Make what is in the frame the init image of the Create page, with its mask and control image."""
+        material, choice, base, create = self._material(), self._choice, self.create.request(), self.create
+
+        def use(request: GenerateRequest) -> None:
+            self._set_preparing(False)
+            if not any(one.role == "init" for one in request.images):
+                self.message.emit(self.tr("There is no picture in the frame."))
+                return
+            if material.control is not None and request.controls:
+                create.chosen.change(controls=controls_of(request.controls))
+            if request.inpaint is None or request.inpaint.area == "whole":
+                create.chosen.set_size(material.frame.width(), material.frame.height())
+            create.images.apply(request)
+            self.handed_over.emit()
+
+        self._set_preparing(True)
+        self._pool.run(lambda: request_for(base, material, choice), use, self._failed)
+
     def _add(self, store: "JobStore", request: GenerateRequest) -> int:
         wanted = expand(request)
         return store.add(wanted, title=title_of(request) if len(wanted) > 1 else None)
@@ -149,7 +171,7 @@ class CanvasGeneration(QObject):
 
 def request_for(base: GenerateRequest, material: Material, choice: InpaintChoice) -> GenerateRequest:
     """Return the request for a frame; writes its images, so call this in a worker thread. Raises StorageError."""
-    request = _sized(base, material.frame)
+    request = _sized(base, material.frame.size())
     if material.control is not None:
         kept = keep(_opaque(material.control, QColor(0, 0, 0)), pasted_folder())
         request = _controlled(request, choice.control, kept.path)
@@ -166,7 +188,11 @@ def request_for(base: GenerateRequest, material: Material, choice: InpaintChoice
     if not is_blank(mask):
         kept = keep(mask, masks_folder())
         images = (*images, ImageInput(path=kept.path, role="mask", sha256=kept.sha256))
-        inpaint = Inpaint(feather=choice.feather, fill=choice.fill or ("blur" if grows else "original"))
+        fill = choice.fill or ("blur" if grows else "original")
+        inpaint = Inpaint(area=choice.area, padding=choice.padding, feather=choice.feather, fill=fill)
+        if choice.area == "masked":
+            first = base.cascade.stages[0]
+            request = _sized(request, (first.width, first.height))
     new = inpaint is not None and inpaint.fill != "original"
     usual = STRENGTH_OF_NEW if new else DEFAULT_STRENGTH
     strength = usual if choice.strength is None else choice.strength
@@ -213,13 +239,14 @@ def _opaque(image: QImage, ground: QColor | None = None) -> QImage:
     return result
 
 
-def _sized(request: GenerateRequest, frame: QRect) -> GenerateRequest:
-    """At the frame's size; passes that enlarge are left out, as the result goes back into the frame."""
+def _sized(request: GenerateRequest, size: QSize | tuple[int | None, int | None]) -> GenerateRequest:
+    """At a size; passes that enlarge are left out, as the result goes back into the frame."""
     cascade = request.cascade
     if any(one.scale != 1.0 or one.refines for one in cascade.transitions):
         cascade = replace(cascade, stages=(replace(cascade.stages[0], until=None),), transitions=())
     first, *others = cascade.stages
-    first = replace(first, width=frame.width(), height=frame.height())
+    width, height = (size.width(), size.height()) if isinstance(size, QSize) else size
+    first = replace(first, width=width, height=height)
     return replace(request, cascade=replace(cascade, stages=(first, *others)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QRadialGradient
 
+from mezzotint_app.viewmodel.canvas.brush import Brush
 from mezzotint_app.viewmodel.canvas.tiles import (
     LAYOUT,
     SIDE,
@@ -17,7 +18,6 @@ from mezzotint_app.viewmodel.canvas.tiles import (
     new_tile,
     places,
 )
-from mezzotint_app.viewmodel.create.images.mask_stroke import Brush
 
 _SPACING = 0.15  # of a dab's diameter
 _THINNEST = 0.1  # share of the size that is left without pressure

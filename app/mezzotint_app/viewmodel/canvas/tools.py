@@ -6,11 +6,11 @@ from typing import Literal, get_args
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, Signal
 from PySide6.QtGui import QColor, QPainterPath
 
+from mezzotint_app.viewmodel.canvas.brush import LARGEST, SMALLEST, Brush
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.fill import flooded
 from mezzotint_app.viewmodel.canvas.frame import dragged, edges_at, stretched
 from mezzotint_app.viewmodel.canvas.strokes import Dab, Paint
-from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST, Brush
 
 Tool = Literal["brush", "eraser", "lasso", "rectangle", "fill", "select", "select_lasso", "picker", "move", "frame"]
 TOOLS: tuple[Tool, ...] = get_args(Tool)

@@ -11,8 +11,8 @@ from mezzotint_app.viewmodel.canvas.composite import LEVELS, Composite, tiles_in
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tiles import SIDE
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools
+from mezzotint_app.widgets.canvas.brush_ring import paint_brush
 from mezzotint_app.widgets.images.image_painting import paint_focus, paint_tag, paint_words
-from mezzotint_app.widgets.images.mask_painting import paint_brush
 
 SMALLEST, LARGEST = 1 / 64, 32.0  # screen pixels per pixel of the canvas
 BUDGET = 0.008  # seconds of a frame for building tiles

@@ -1,5 +1,6 @@
 """Prompt, inpainting settings and Generate, for the frame."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import (
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
 from mezzotint_app.viewmodel.create.controls import with_model
-from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER
+from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER, MAX_PADDING
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.control_row import ControlRow
 from mezzotint_app.widgets.inputs.field import Field
@@ -34,17 +35,17 @@ class GeneratePanel(QWidget):
         super().__init__()
         self._model = model
         self.prompt = PromptEdit(self.tr("Prompt"), self.tr("What the frame is to show (shared with Create)"), lines=3)
-        self._fill = QComboBox()
-        for words, fill in (
+        fills = (
             (self.tr("Automatic"), None),
             (self.tr("Original"), "original"),
             (self.tr("Surrounding colours, blurred"), "blur"),
             (self.tr("Noise"), "noise"),
-        ):
-            self._fill.addItem(words, fill)
-        self._fill.setAccessibleName(self.tr("Fill"))
-        self._fill.setToolTip(self.tr("What the masked or empty part starts from"))
-        self._fill.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        )
+        self._fill = _choices(self.tr("Fill"), self.tr("What the masked or empty part starts from"), fills)
+        areas = ((self.tr("Whole frame"), "whole"), (self.tr("Only masked"), "masked"))
+        tip = self.tr("Only masked: the surroundings of the mask are generated at the size on Create, then pasted back")
+        self._area = _choices(self.tr("Inpaint area"), tip, areas)
+        self._padding = _spin(self.tr("Padding"), self.tr("Context around the mask"), MAX_PADDING, " px")
         self._strength = _spin(
             self.tr("Denoising strength"),
             self.tr("How much changes; automatic: all where something is filled in, otherwise 60 %"),
@@ -77,6 +78,8 @@ class GeneratePanel(QWidget):
             (self.tr("Fill"), self._fill),
             (self.tr("Strength"), self._strength),
             (self.tr("Feather"), self._feather),
+            (self.tr("Area"), self._area),
+            (self.tr("Padding"), self._padding),
             (self.tr("Images"), self._count),
         ):
             form.addRow(words, widget)
@@ -100,6 +103,8 @@ class GeneratePanel(QWidget):
         self.prompt.generate_wanted.connect(lambda _front=False: model.generate())
         self._fill.currentIndexChanged.connect(lambda _n: self._choose(fill=self._fill.currentData()))
         self._strength.valueChanged.connect(lambda value: self._choose(strength=None if value < 0 else value / 100))
+        self._area.currentIndexChanged.connect(lambda _n: self._choose(area=self._area.currentData()))
+        self._padding.valueChanged.connect(lambda value: self._choose(padding=value))
         self._feather.valueChanged.connect(lambda value: self._choose(feather=value))
         self._count.valueChanged.connect(lambda value: model.create.chosen.change(count=value))
         self.control.edited.connect(lambda values: self._choose(control=replace(model.choice().control, **values)))
@@ -132,13 +137,17 @@ class GeneratePanel(QWidget):
         model, choice = self._model, self._model.choice()
         if self.prompt.text() != model.create.prompts.prompt():
             self.prompt.show_text(model.create.prompts.prompt())
-        for widget in (self._fill, self._strength, self._feather, self._count):
+        inputs = (self._fill, self._strength, self._feather, self._area, self._padding, self._count)
+        for widget in inputs:
             widget.blockSignals(True)
         self._fill.setCurrentIndex(max(self._fill.findData(choice.fill), 0))
         self._strength.setValue(-1 if choice.strength is None else round(100 * choice.strength))
         self._feather.setValue(choice.feather)
         self._count.setValue(model.create.chosen.settings().count)
-        for widget in (self._fill, self._strength, self._feather, self._count):
+        self._area.setCurrentIndex(max(self._area.findData(choice.area), 0))
+        self._padding.setValue(choice.padding)
+        self._padding.setEnabled(choice.area == "masked")
+        for widget in inputs:
             widget.blockSignals(False)
         self.control.setVisible(model.has_control())
         self.control.show_control(replace(choice.control, image=self.tr("Control layer")))
@@ -154,6 +163,16 @@ class GeneratePanel(QWidget):
         size = f"{name}, {frame.width()} × {frame.height()}" if name else ""
         self._line.setText(preview.line() if preview.is_working() else size)
         self._cancel.setEnabled(preview.is_working() and not preview.is_stopping())
+
+
+def _choices(name: str, tooltip: str, choices: Sequence[tuple[str, str | None]]) -> QComboBox:
+    box = QComboBox()
+    for words, value in choices:
+        box.addItem(words, value)
+    box.setAccessibleName(name)
+    box.setToolTip(tooltip)
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    return box
 
 
 def _spin(name: str, tooltip: str, most: int, suffix: str) -> QSpinBox:

@@ -35,6 +35,7 @@ class CanvasPage(QWidget):
         self._add_keys()
         self.toolbar.open_asked.connect(self.ask_open)
         self.toolbar.save_asked.connect(self.ask_save)
+        self.toolbar.create_asked.connect(model.generation.hand_over)
         self.toolbar.mask_asked.connect(model.mask_selection)
         self.toolbar.clear_asked.connect(lambda: self._unless_unsaved(model.clear))
         model.overlay_changed.connect(lambda: self.canvas.show_overlay(model.overlay()))
@@ -130,6 +131,10 @@ class CanvasPage(QWidget):
             self._unless_unsaved(lambda: self._model.open_file(path))
         else:
             self._model.open_file(path)
+
+    def open_init_image(self) -> None:
+        """Begin with the init image of the Create page."""
+        self._unless_unsaved(self._model.open_init_image)
 
     def take(self, data: QMimeData) -> bool:
         """Open what was dropped or pasted; returns False if it is no image."""

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, Q
 
 from mezzotint_app import theme
 from mezzotint_app.resources import icon
+from mezzotint_app.viewmodel.canvas.brush import LARGEST, SMALLEST
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools, Tool
-from mezzotint_app.viewmodel.create.images.mask_stroke import LARGEST, SMALLEST
 from mezzotint_app.widgets.canvas.canvas_input import STEP, Canvas
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.icon_button import icon_button
@@ -26,6 +26,7 @@ class CanvasToolbar(QFrame):
     open_asked = Signal()
     save_asked = Signal()
     clear_asked = Signal()
+    create_asked = Signal()
     mask_asked = Signal()  # a mask layer from the selection
 
     def __init__(self, canvas: Canvas, document: CanvasDocument, tools: CanvasTools) -> None:
@@ -100,6 +101,7 @@ class CanvasToolbar(QFrame):
         for drawing, words, keys, signal in (
             ("open", self.tr("Open…"), "Ctrl+O", self.open_asked),
             ("save", self.tr("Save as…"), "Ctrl+S", self.save_asked),
+            ("create", self.tr("Use as init image on Create"), "", self.create_asked),
             ("clear", self.tr("New canvas"), "", self.clear_asked),
         ):
             action = menu.addAction(icon(drawing), words)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon
@@ -15,7 +14,6 @@ from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
 from mezzotint_app.widgets.labels import ElidedLabel, plain_label
 from mezzotint_app.windows.create.image_input_words import part_words, size_words, strength_words
-from mezzotint_app.windows.create.mask_editor import MaskEditor
 
 _THUMBNAIL = QSize(96, 96)
 _STEPS = 100  # slider steps
@@ -25,6 +23,7 @@ class ImageInputPanel(DropArea):
     """Shows an ImageInputModel and forwards input to it."""
 
     message = Signal(str)  # a message for the user
+    canvas_wanted = Signal()  # to paint a mask, or to extend the image
 
     def __init__(self, model: ImageInputModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -136,8 +135,8 @@ class ImageInputPanel(DropArea):
 
     def _build_actions(self) -> QHBoxLayout:
         self._edit = QPushButton(icon("brush"), self.tr("Inpaint / outpaint…"))
-        self._edit.setToolTip(self.tr("Paint a mask, or extend the canvas"))
-        self._edit.clicked.connect(self.edit_mask)
+        self._edit.setToolTip(self.tr("Opens the canvas: paint a mask, or move the frame beyond the image"))
+        self._edit.clicked.connect(self.canvas_wanted)
         self._own = QPushButton(icon("crop"), self.tr("Use its size"))
         self._own.setProperty("role", "quiet")
         self._own.setToolTip(self.tr("Use the size of this image"))
@@ -216,19 +215,6 @@ class ImageInputPanel(DropArea):
         dialog.fileSelected.connect(self._model.set_image)
         dialog.open()
         return dialog
-
-    def edit_mask(self) -> MaskEditor | None:
-        """Open the mask editor; returns None while the image is not loaded."""
-        image = self._model.image()
-        if image is None:
-            return None
-        editor = MaskEditor(self._model, image, self)
-        editor.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        screen = self.screen() or QGuiApplication.primaryScreen()
-        room = screen.availableSize() * 0.85
-        editor.resize(min(room.width(), 1280), min(room.height(), 860))
-        editor.open()
-        return editor
 
     def _slid(self, value: int) -> None:
         self._model.set_strength(value / _STEPS)

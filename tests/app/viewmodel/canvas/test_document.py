@@ -9,11 +9,11 @@ skip_module_without("PySide6")
 from PySide6.QtCore import QPoint, QRect, QRectF  # noqa: E402
 from PySide6.QtGui import QColor, QImage, QPainterPath  # noqa: E402
 
+from mezzotint_app.viewmodel.canvas.brush import Brush  # noqa: E402
 from mezzotint_app.viewmodel.canvas.document import MOST_LAYERS, CanvasDocument  # noqa: E402
 from mezzotint_app.viewmodel.canvas.history import MOST_STEPS  # noqa: E402
 from mezzotint_app.viewmodel.canvas.layers import KINDS  # noqa: E402
 from mezzotint_app.viewmodel.canvas.strokes import Dab, Paint  # noqa: E402
-from mezzotint_app.viewmodel.create.images.mask_stroke import Brush  # noqa: E402
 
 RED, BLUE = QColor(255, 0, 0), QColor(0, 0, 255, 128)
 places = st.tuples(st.integers(-400, 400), st.integers(-400, 400))

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QImage, QPainterPath
 
 from mezzotint.control_protocol import ControlRef
-from mezzotint.protocol import Cascade, GenerateRequest, Inpaint, ModelRef, Stage, Transition
+from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage, Transition
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.canvas.generation import InpaintChoice, request_for
@@ -123,6 +123,61 @@ def test_a_mask_layer_from_what_is_selected(canvas):
     canvas.mask_selection()
     layer = canvas.document.active()
     assert (layer.kind, canvas.document.content_of(layer.id)) == ("mask", QRect(64, 0, 32, 64))
+
+
+def test_only_the_masked_part_is_made_at_the_size_of_create(canvas):
+    canvas.document.add_layer("image", "", square(300, 300))
+    canvas.generation.choose(replace(canvas.generation.choice(), area="masked", padding=16))
+    assert ask(canvas).inpaint is None and ask(canvas).cascade.stages[0].width == 128
+    canvas.document.add_layer("mask", "", square(20, 20), (80, 10))
+    request = ask(canvas)
+    assert (request.inpaint.area, request.inpaint.padding) == ("masked", 16)
+    assert request.cascade.stages[0].width == canvas.generation.create.request().cascade.stages[0].width
+
+
+@pytest.fixture
+def reads(canvas, monkeypatch):
+    """Files are read at once."""
+
+    def load(path, _side, then, failed, slot=""):
+        image = QImage(path)
+        then(image) if not image.isNull() else failed(Failure(kind="failed", message=f"no image: {path}"))
+
+    monkeypatch.setattr(canvas._pixels, "load", load)
+
+
+def test_the_init_image_comes_with_its_mask_and_goes_back(canvas, reads, tmp_path):
+    images, told = canvas.generation.create.images, []
+    canvas.generation.handed_over.connect(lambda: told.append("handed over"))
+    square(128, 64, "teal").save(str(tmp_path / "init.png"))
+    mask = QImage(64, 32, QImage.Format.Format_Grayscale8)
+    mask.fill(0)
+    mask.setPixelColor(32, 16, QColor("white"))
+    mask.save(str(tmp_path / "mask.png"))
+    inputs = tuple(ImageInput(path=str(tmp_path / f"{role}.png"), role=role) for role in ("init", "mask"))
+    images.apply(
+        GenerateRequest(prompt="", images=inputs, strength=0.4, inpaint=Inpaint(feather=3, fill="noise", right=32))
+    )
+    canvas.open_init_image()
+    assert [one.kind for one in canvas.document.layers()] == ["image", "mask"] and canvas.is_saved()
+    assert canvas.document.frame() == QRect(0, 0, 160, 64) and canvas.tools.tool() == "brush"
+    masked = canvas.document.content_of(canvas.document.active().id)
+    assert masked.contains(QRect(65, 33, 1, 1)) and masked.width() < 10
+    choice = canvas.generation.choice()
+    assert (choice.strength, choice.fill, choice.feather) == (0.4, "noise", 3)
+    canvas.generation.hand_over()
+    assert told == ["handed over"] and images.path() != inputs[0].path and loaded(images.mask()) == (160, 64)
+    assert canvas.generation.create.chosen.size() == (160, 64)
+    assert (images.inpaint().fill, images.strength()) == ("noise", 0.4)
+
+
+def test_an_init_image_that_cannot_be_read_and_a_frame_without_picture(canvas, reads):
+    canvas.generation.create.images.set_image("/missing.png")
+    canvas.open_init_image()
+    assert canvas.said == ["no image: /missing.png"] and not canvas.is_busy()
+    canvas.generation.hand_over()
+    assert "no picture in the frame" in canvas.said[-1]
+    assert canvas.generation.create.images.path() == "/missing.png"
 
 
 def test_passes_that_enlarge_are_left_out_and_a_refiner_stays(canvas):

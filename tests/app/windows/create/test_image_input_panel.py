@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt  # noqa: E402
 from PySide6.QtGui import QGuiApplication, QImage  # noqa: E402
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QSlider, QToolButton  # noqa: E402
 
-from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel, InpaintSettings  # noqa: E402
-from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding  # noqa: E402
+from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint  # noqa: E402
+from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel  # noqa: E402
 from mezzotint_app.viewmodel.dropped.data import DropData  # noqa: E402
 from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
 from mezzotint_app.windows.create.image_input_panel import ImageInputPanel  # noqa: E402
@@ -111,9 +111,8 @@ def test_what_is_cut_off_is_said_and_its_size_can_be_taken(panel, model, qtbot):
 
 def test_mask_and_frame_are_said_and_can_be_removed(panel, model, qtbot):
     load(model)
-    mask = QImage(40, 30, QImage.Format.Format_Grayscale8)
-    mask.fill(255)
-    model.use_mask(mask, InpaintSettings(), OutpaintPadding(left=8, bottom=16), lambda: None, lambda _failure: None)
+    images = (ImageInput(path=model.path()), ImageInput(path="m.png", role="mask"))
+    model.apply(GenerateRequest(prompt="", images=images, inpaint=Inpaint(left=8, bottom=16)))
     assert any("masked area" in text and "left 8, bottom 16" in text for text in words(panel))
     assert not button(panel, "Use its size").isVisible(), "a growing image decides its size"
     remove = "Remove the mask and the extended canvas"
@@ -126,7 +125,7 @@ def test_an_image_that_cannot_be_read_says_so_in_plain_text(panel, model, servic
     service.fail("image_refused", "<b>.txt is text")
     labels = [label for label in panel.findChildren(QLabel) if label.text() == "<b>.txt is text"]
     assert [label.textFormat() for label in labels] == [Qt.TextFormat.PlainText]
-    assert panel.edit_mask() is None
+    assert not button(panel, "Inpaint / outpaint…").isEnabled()
 
 
 def test_it_can_be_removed(panel, model, qtbot):
@@ -151,8 +150,7 @@ def test_everything_has_a_name_and_a_tooltip(panel, model):
             assert one.toolTip()
 
 
-def test_the_editor_opens_for_the_image(panel, model):
+def test_the_canvas_is_asked_for_the_mask(panel, model, qtbot):
     load(model)
-    editor = panel.edit_mask()
-    assert editor.isVisible()
-    editor.reject()
+    with qtbot.waitSignal(panel.canvas_wanted):
+        qtbot.mouseClick(button(panel, "Inpaint / outpaint…"), Qt.MouseButton.LeftButton)

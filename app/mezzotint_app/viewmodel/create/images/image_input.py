@@ -1,7 +1,6 @@
 """The init image of a request: the file, its denoising strength, and its mask."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
@@ -11,9 +10,9 @@ from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintArea
 from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.create.images.outpaint_padding import OutpaintPadding, outpaint_padding_of
-from mezzotint_app.viewmodel.create.images.own_images import OwnImage, is_blank, keep, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.create.images.own_images import OwnImage, keep, pasted_folder
 from mezzotint_app.viewmodel.create.state import DEFAULT_STRENGTH
-from mezzotint_app.viewmodel.pixels import LoadedImage, PixelLoader, failure_of
+from mezzotint_app.viewmodel.pixels import LoadedImage, PixelLoader
 
 STRENGTH_OF_NEW = 1.0  # default for filled areas, where nothing is to be kept
 MAX_PADDING = 4096  # pixels, the engine's limit
@@ -23,11 +22,10 @@ _SMALL = 512  # pixels of the displayed copy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask:
-    """A mask on disk; `image` is None if it came with other settings and has not been loaded."""
+    """A mask on disk."""
 
     path: str
     sha256: str | None
-    image: QImage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +60,6 @@ class ImageInputModel(QObject):
         self._outpaint_padding = OutpaintPadding()
         self._target: tuple[int, int] | None = None
         self._pastes = 0
-        self._masks = 0  # number of masks submitted
 
     # ---- init image
 
@@ -168,40 +165,6 @@ class ImageInputModel(QObject):
     def outpaint_padding(self) -> OutpaintPadding:
         """Return how far the image is extended."""
         return self._outpaint_padding
-
-    def use_mask(
-        self,
-        mask: QImage,
-        inpaint_settings: InpaintSettings,
-        outpaint_padding: OutpaintPadding,
-        then: Callable[[], None],
-        failed: Callable[[Failure], None],
-    ) -> None:
-        """Use a painted mask once it has been written to disk; a blank one counts as none."""
-        self._masks += 1
-        number, path = self._masks, self._path
-
-        def write() -> OwnImage | None:
-            return None if is_blank(mask) else keep(mask, masks_folder())
-
-        def use(kept: OwnImage | None) -> None:
-            if number != self._masks:
-                return
-            if path == self._path:
-                self._mask = None if kept is None else Mask(path=kept.path, sha256=kept.sha256, image=mask)
-                self._inpaint_settings, self._outpaint_padding = inpaint_settings, outpaint_padding
-                self.changed.emit()
-            then()
-
-        def fail(error: Exception) -> None:
-            if number == self._masks:
-                failed(failure_of(error))
-
-        self._pool.run(write, use, fail)
-
-    def give_up_mask(self) -> None:
-        """Cancel the mask that is being written; its callbacks are not called."""
-        self._masks += 1
 
     def remove_mask(self) -> None:
         """Remove the mask and the extension of the image."""

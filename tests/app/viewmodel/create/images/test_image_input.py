@@ -14,7 +14,6 @@ from PySide6.QtGui import QColor, QImage  # noqa: E402
 
 from mezzotint import paths  # noqa: E402
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint  # noqa: E402
-from mezzotint_app.processes.service import Failure  # noqa: E402
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel, InpaintSettings  # noqa: E402
 from mezzotint_app.viewmodel.create.images.outpaint_padding import LARGEST_SIDE, OutpaintPadding  # noqa: E402
 from mezzotint_app.viewmodel.pixels import LoadedImage  # noqa: E402
@@ -35,16 +34,21 @@ def mask(value=255, width=80, height=60):
     return image
 
 
-def use(model, image, inpaint_settings=None, outpaint_padding=None):
-    told = []
-    model.use_mask(
-        image,
-        inpaint_settings or InpaintSettings(),
-        outpaint_padding or OutpaintPadding(),
-        lambda: told.append("used"),
-        told.append,
+def use(model, how=None, grown=None, *, masked=True):
+    """As settings that come from the canvas or from an image."""
+    how, grown, known = how or InpaintSettings(), grown or OutpaintPadding(), model.image()
+    mask = (ImageInput(path="m.png", role="mask", sha256="00"),) if masked else ()
+    inpaint = Inpaint(
+        area=how.area, padding=how.padding, feather=how.feather, fill=how.fill,
+        left=grown.left, top=grown.top, right=grown.right, bottom=grown.bottom,
+    )  # fmt: skip
+    images = (ImageInput(path=model.path()), *mask)
+    chosen = None if model.strength() == model.suggested_strength() else model.strength()
+    model.apply(
+        GenerateRequest(prompt="", images=images, strength=chosen, inpaint=inpaint if masked or grown else None)
     )
-    return told
+    if known is not None:
+        loaded(model, known.width, known.height)
 
 
 def test_without_an_image_nothing_is_said(model):
@@ -113,75 +117,29 @@ def test_strength_is_kept_within_its_bounds(model, asked, kept):
 def test_what_is_new_is_made_anew_altogether_unless_somebody_chose(model):
     model.set_image("x")
     loaded(model)
-    use(model, mask(), InpaintSettings(fill="blur"))
+    use(model, InpaintSettings(fill="blur"))
     assert model.strength() == 1.0
-    use(model, mask(), InpaintSettings(fill="original"))
+    use(model, InpaintSettings(fill="original"))
     assert model.strength() == 0.6
-    use(model, mask(0), outpaint_padding=OutpaintPadding(left=8))
+    use(model, grown=OutpaintPadding(left=8), masked=False)
     assert model.strength() == 1.0
     model.set_strength(0.3)
     assert model.strength() == 0.3
 
 
-def test_a_mask_is_a_file_before_the_request_names_it(model, inline):
+def test_the_mask_of_one_image_is_not_put_on_another(model):
     model.set_image("x")
-    loaded(model)
-    inline.held = True
-    told = use(
-        model, mask(), InpaintSettings(area="masked", padding=64, feather=4, fill="noise"), OutpaintPadding(right=16)
-    )
-    assert len(model.inputs()) == 1
-    assert told == []
-    inline.go()
-    assert told == ["used"]
-    init, masked = model.inputs()
-    assert (init.role, masked.role) == ("init", "mask")
-    assert Path(masked.path).is_file()
-    assert Path(masked.path).parent == paths.state_folder() / "masks"
+    use(model, InpaintSettings(area="masked", padding=64, feather=4, fill="noise"), OutpaintPadding(right=16))
+    assert [one.role for one in model.inputs()] == ["init", "mask"]
     assert model.inpaint() == Inpaint(area="masked", padding=64, feather=4, fill="noise", right=16)
-
-
-def test_a_blank_mask_is_none(model):
-    model.set_image("x")
-    loaded(model)
-    assert use(model, mask(100)) == ["used"]
-    assert model.mask() is None
-    assert model.inpaint() is None
-    use(model, mask(0), outpaint_padding=OutpaintPadding(top=24))
-    assert len(model.inputs()) == 1
-    assert model.inpaint() == Inpaint(top=24)
-
-
-def test_a_mask_that_cannot_be_written_is_told_and_not_used(model):
-    model.set_image("x")
-    loaded(model)
-    paths.state_folder().parent.mkdir(parents=True, exist_ok=True)
-    paths.state_folder().write_bytes(b"")
-    (failure,) = use(model, mask())
-    assert isinstance(failure, Failure)
-    assert failure.kind == "storage"
-    assert model.mask() is None
-
-
-def test_the_mask_of_one_image_is_not_put_on_another(model, inline):
-    model.set_image("x")
-    loaded(model)
-    inline.held = True
-    use(model, mask(), outpaint_padding=OutpaintPadding(left=8))
     model.set_image("y")
-    inline.go()
     assert (model.mask(), model.outpaint_padding()) == (None, OutpaintPadding())
-    use(model, mask())
-    inline.go()
-    assert model.mask() is not None
-    model.set_image("z")
-    assert model.mask() is None
 
 
 def test_removing_the_mask_leaves_the_image(model):
     model.set_image("x")
     loaded(model)
-    use(model, mask(), outpaint_padding=OutpaintPadding(left=8))
+    use(model, grown=OutpaintPadding(left=8))
     model.remove_mask()
     assert (len(model.inputs()), model.inpaint(), model.path()) == (1, None, "x")
     model.clear()
@@ -213,10 +171,10 @@ def test_a_growing_image_decides_the_size_itself(model):
     loaded(model, 512, 512)
     model.set_target(1024, 1024)
     assert not model.decides_size()
-    use(model, mask(0), outpaint_padding=OutpaintPadding(left=64, bottom=32))
+    use(model, grown=OutpaintPadding(left=64, bottom=32), masked=False)
     assert model.decides_size()
     assert model.result_size() == (576, 544)
-    use(model, mask(), InpaintSettings(area="masked"), OutpaintPadding(left=64))
+    use(model, InpaintSettings(area="masked"), OutpaintPadding(left=64))
     assert not model.decides_size(), "the part is worked on at the size that is asked for"
     assert model.keeps_size()
     assert model.result_size() == (576, 512)
@@ -251,7 +209,7 @@ def test_what_a_request_says_comes_back(service, inline, inpaint_settings, outpa
     model = ImageInputModel(service, inline)
     model.set_image("x.png")
     model.set_strength(strength)
-    use(model, mask(255 if masked else 0, 4, 4), inpaint_settings, outpaint_padding)
+    use(model, inpaint_settings, outpaint_padding, masked=masked)
     request = model.with_inputs(GenerateRequest(prompt="y"))
     other = ImageInputModel(service, inline)
     other.apply(request)
@@ -277,14 +235,14 @@ def test_each_change_is_told(model, service):
     model.set_image("x")
     loaded(model)
     model.set_strength(0.5)
-    use(model, mask())
+    use(model)
     model.remove_mask()
     model.set_target(5, 5)
     model.clear()
-    assert len(told) == 7
+    assert len(told) == 9
     model.set_target(5, 5)
     model.remove_mask()
-    assert len(told) == 7
+    assert len(told) == 9
 
 
 def test_the_request_keeps_everything_else(model):
