@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-import torch
 from PIL import Image
 
 from mezzotint.errors import Cancelled
@@ -36,6 +35,8 @@ from mezzotint.stages.job import EngineResources, Job
 from mezzotint.stages.setup import set_up
 
 if TYPE_CHECKING:
+    import torch
+
     from mezzotint.stages.result import LoadedJob
 
 _ANY_SIZE = (64, 64)  # of an image of which only a box is seen
@@ -78,6 +79,8 @@ class DetailedJob:
         )
 
     def _check_part(self, request: GenerateRequest) -> None:
+        import torch
+
         from mezzotint.stages.schedule import plan_schedules
 
         known = self._resources
@@ -152,13 +155,15 @@ class _WholeJob(Job):
     def _guest_bytes(self) -> int:
         return max(super()._guest_bytes(), detecting_bytes(self._passes))
 
-    def _kept(self, latents: torch.Tensor, undecoded: PendingDecode) -> AbstractContextManager[None]:
+    def _kept(self, latents: "torch.Tensor", undecoded: PendingDecode) -> AbstractContextManager[None]:
         self._until_all_saved.enter_context(super()._kept(latents, undecoded))
         return nullcontext()
 
     def _deliver(
         self, work: "LoadedJob", pixels: Image.Image, decoded: PendingDecode, _request: GenerateRequest
     ) -> GeneratedImage:
+        import torch
+
         device = torch.device(work.job.device.id)
         self.found = found_in(pixels, self._passes, work.pipeline.placement, device)
         self.pixels, self.undecoded = pixels, decoded
