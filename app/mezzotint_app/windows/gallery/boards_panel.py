@@ -4,7 +4,7 @@ from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QListWidgetItem, QToolButton, QVBoxLayout, QWidget
 
-from mezzotint_app.resources import icon
+from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.gallery.boards import GalleryBoards
 from mezzotint_app.viewmodel.gallery.gallery import GalleryModel
@@ -117,7 +117,7 @@ class BoardsPanel(QFrame):
         self._show_chosen()
 
     def _add(self, text: str, drawing: str, name: str | None, *, smart: bool) -> QListWidgetItem:
-        item = QListWidgetItem(icon(drawing), text)
+        item = QListWidgetItem(icon_in(drawing, "text"), text)  # the same on the pale ground of the chosen one
         item.setData(_NAME, name)
         item.setData(_SMART, smart)
         self.list.addItem(item)
