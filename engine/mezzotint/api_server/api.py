@@ -70,7 +70,7 @@ _NOT_HERE = {
     "interrogate": "there is no model that describes images",
     "skip": "an image of a job cannot be skipped; POST /sdapi/v1/interrupt ends the job",
 }
-_EMPTY_LISTS = ("sd-vae", "hypernetworks", "face-restorers", "realesrgan-models", "prompt-styles", "script-info")
+_EMPTY_LISTS = ("sd-vae", "hypernetworks", "face-restorers", "realesrgan-models", "script-info")
 
 
 class Api:
@@ -116,6 +116,7 @@ class Api:
             "loras": lambda _: lists.loras(self._catalog.loras()),
             "upscalers": lambda _: lists.upscalers(self._catalog.upscalers()),
             "latent-upscale-modes": lambda _: lists.latent_upscale_modes(),
+            "prompt-styles": lambda _: lists.prompt_styles(),
             "memory": lambda _: lists.memory(memory_now()),
             "cmd-flags": lambda _: self._flags,
             "embeddings": lambda _: {"loaded": {}, "skipped": {}},

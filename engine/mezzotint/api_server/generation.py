@@ -12,14 +12,19 @@ from mezzotint.api_server.names import loras_named, model_named, sampling_named
 from mezzotint.api_server.refusal import invalid
 from mezzotint.api_server.second_pass import LARGEST_SIDE, second_pass, second_pass_steps
 from mezzotint.api_server.unsupported import check_scripts, check_unsupported
+from mezzotint.batch.job.styled import styled
+from mezzotint.errors import UsageError
 from mezzotint.images.reading import MAX_PIXELS
+from mezzotint.library.styles.store import find_style
 from mezzotint.options import Options
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import MAX_SEED, REFINER_AT
 from mezzotint.values.basic import shown
+from mezzotint.values.style_text import with_styles
 
 MOST_IMAGES = 100  # in one answer
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
+MOST_STYLES = 20
 _BINARY = ("init_images", "mask", "alwayson_scripts")
 
 
@@ -73,10 +78,11 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
     controls = _controls(fields.inside("alwayson_scripts"), offers)
     check_unsupported(fields, hires=hires)
     _skip_other_mode(fields)
-    _check_pixels(values)
+    options = _with_styles(Options(**values | {"style": _styles(fields)}))
+    _check_pixels(options)
     return Generation(
-        options=Options(**values),
-        previews=offers.previews and not hires and "refiner" not in values,  # the first stage would be decoded, too
+        options=options,
+        previews=offers.previews and not options.hires and not options.refiner,  # the first stage would be decoded, too
         second_pass_steps=steps,
         init=init,
         controls=controls,
@@ -182,8 +188,27 @@ def _skip_other_mode(fields: Fields) -> None:
             raise invalid(name, "txt2img takes no image; send it to img2img")
 
 
-def _check_pixels(values: Mapping[str, object]) -> None:
-    size, count, scale = values["size"], values["count"], values.get("hires", 1.0)
+def _styles(fields: Fields) -> tuple[str, ...]:
+    """The names of styles, as they are listed; A1111 ignores others."""
+    names = [name for name in fields.texts("styles") if name and name.lower() != "none"]
+    if len(names) > MOST_STYLES:
+        raise invalid("styles", f"{len(names)} are too many for one request; at most {MOST_STYLES}")
+    for index, name in enumerate(names):
+        try:
+            names[index] = find_style(name).name
+        except UsageError as error:
+            raise invalid(f"styles[{index}]", str(error)) from None
+    return tuple(names)
+
+
+def _with_styles(options: Options) -> Options:
+    """The options with what their styles set and they do not, and with their texts around the prompts."""
+    found, texts = styled(options)
+    return found.replace(prompt=with_styles(options.prompt or "", texts)) if texts else found
+
+
+def _check_pixels(options: Options) -> None:
+    size, count, scale = options.size, options.count, options.hires or 1.0
     if not isinstance(size, tuple) or not isinstance(count, int) or not isinstance(scale, int | float):
         return
     pixels = size[0] * size[1] * scale * scale * count

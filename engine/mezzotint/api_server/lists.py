@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mezzotint.library.styles.store import list_styles
 from mezzotint.protocol import MemoryNow, ModelInfo
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
@@ -39,6 +40,11 @@ def sd_models(models: Sequence[ModelInfo]) -> list[dict[str, object]]:
 def loras(files: Mapping[str, Path]) -> list[dict[str, object]]:
     """The LoRAs by the names that a prompt's tags use."""
     return [{"name": name, "alias": name, "path": path.name, "metadata": {}} for name, path in files.items()]
+
+
+def prompt_styles() -> list[dict[str, object]]:
+    """The styles; what they set beside their texts applies where a request sets nothing."""
+    return [{"name": one.name, "prompt": one.prompt, "negative_prompt": one.negative} for one in list_styles().styles]
 
 
 def upscalers(names: Sequence[str]) -> list[dict[str, object]]:

@@ -33,7 +33,6 @@ def _is_same(value: object) -> bool:
 
 # What each must be, and its meaning for the error. Clients send most of them with every request.
 _OFF: dict[str, _MustBe] = {
-    "styles": (_is_empty, "styles"),
     "seed_resize_from_h": (_is_not_positive, "resizing of seeds"),
     "seed_resize_from_w": (_is_not_positive, "resizing of seeds"),
     "restore_faces": (_is_empty, "restoring faces"),

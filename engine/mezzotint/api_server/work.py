@@ -171,6 +171,7 @@ def _info(asked: Generation, found: list[ImageMetadata], infotexts: list[str]) -
         "seed": seeds[0] if seeds else -1,
         "all_seeds": seeds,
         **_variation_fields(found),
+        "styles": list(options.style),
         **_sampling_fields(first),
         "batch_size": count,
         "denoising_strength": options.strength if asked.init is not None else options.hires_strength,
@@ -211,6 +212,5 @@ def _variation_fields(found: Sequence[ImageMetadata]) -> Mapping[str, object]:
         "sd_vae_hash": None,
         "extra_generation_params": {},
         "index_of_first_image": 0,
-        "styles": [],
         "is_using_inpainting_conditioning": False,
     }

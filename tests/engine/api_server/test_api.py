@@ -37,6 +37,7 @@ def test_what_there_is(api):
     for name in ("model_list", "module_list", "version"):
         assert api.endpoint("GET", f"/controlnet/{name}")(asked())[name]
     assert get(api, "latent-upscale-modes") and get(api, "sd-vae") == []
+    assert {"name", "prompt", "negative_prompt"} == set(get(api, "prompt-styles")[0])
     assert get(api, "scripts") == {"txt2img": [], "img2img": []}
     assert get(api, "cmd-flags")["api"] is True
     assert get(api, "memory")["ram"]["total"] > 0

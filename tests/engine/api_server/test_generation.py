@@ -13,6 +13,8 @@ from mezzotint.api_server.generation import Offers, read_generation
 from mezzotint.api_server.refusal import Refusal
 from mezzotint.batch.job.settings import request_of
 from mezzotint.control_protocol import ControlRef
+from mezzotint.library.styles.store import save_style
+from mezzotint.library_protocol import Style
 from mezzotint.protocol import LoraRef
 
 MODELS = (model_info(), model_info(id="xl", path="/models/sdxl_base.safetensors"))
@@ -96,6 +98,7 @@ def test_unknown_fields_are_ignored_and_named():
     [
         ("tiling", True), ("restore_faces", True), ("styles", ["anime"]), ("subseed_strength", 1.5),
         ("seed_resize_from_w", 512), ("script_name", "x/y/z plot"), ("s_churn", 1), ("s_noise", 1.1),
+        ("styles", "anime"), ("styles", [3]), ("styles", ["Ink"] * 21),
         ("infotext", "a house"), ("alwayson_scripts", {"ControlNet": {"args": [{"enabled": True}]}}),
         ("alwayson_scripts", {"ADetailer": {"args": [{"ad_model": "face"}]}}),
         ("alwayson_scripts", {"x": 3}), ("alwayson_scripts", 3), ("override_settings", {"sd_vae": "other.pt"}),
@@ -262,3 +265,23 @@ def test_whatever_is_sent_is_a_request_or_refused(data, has_init):
     else:
         options = asked.options
         request_of(options.replace(init="init", mask="mask" if asked.init.mask else None) if has_init else options)
+
+
+@pytest.fixture
+def ink():
+    settings = {"steps": 12, "guidance": 4.0, "size": "96x64"}
+    save_style(Style(name="Ink", prompt="ink drawing of {prompt}", negative="colour", settings=settings))
+
+
+def test_styles_put_their_texts_around_and_set_what_is_left_out(ink):
+    options = read(styles=["ink", "", "None"], negative_prompt="fog", steps=8).options
+    assert (options.prompt, options.negative, options.style) == ("ink drawing of a house", "fog, colour", ("Ink",))
+    assert (options.steps, options.guidance, options.size) == (8, 4.0, (96, 64))
+    assert request_of(options).styles == ("Ink",)
+    assert read(styles=["None"]).options == read().options
+
+
+def test_what_styles_set_is_bounded_as_what_requests_set(ink):
+    save_style(Style(name="Huge", settings={"size": "4096x4096", "hires": 4.0}))
+    assert "million pixels" in refusal(styles=["Huge"])
+    assert "styles[1]" in refusal(styles=["Ink", "Inc"])
