@@ -29,7 +29,7 @@ from mezzotint_app.viewmodel.create.again import ImagesAgain
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.own_images import forget, masks_folder, pasted_folder
-from mezzotint_app.viewmodel.create.state import CreateState
+from mezzotint_app.viewmodel.create.state import CreateState, own_files
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState
@@ -280,7 +280,7 @@ class Program(QObject):
 
     def _forget_own_images(self, needed: frozenset[str]) -> None:
         """Delete masks and pasted images that nothing refers to any more."""
-        shown = frozenset(one.path for one in self.images.inputs())
+        shown = frozenset(one.path for one in self.images.inputs()) | own_files(self.create_state.value())
         for folder in (masks_folder(), pasted_folder()):
             self.files.run(partial(forget, folder, needed | shown))
 

@@ -8,11 +8,12 @@ from PySide6.QtGui import QColor, QImage, QPainter
 
 from mezzotint.jobs.store import expand, title_of
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint, InpaintArea, InpaintFill
+from mezzotint.values.regions import MAX_REGIONS, RegionRef
 from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.create.controls import ControlChoice, controls_in_use, controls_of
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.images.own_images import is_blank, keep, masks_folder, pasted_folder
+from mezzotint_app.viewmodel.create.images.own_images import OwnImage, is_blank, keep, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.create.sizes import multiple_of
 from mezzotint_app.viewmodel.create.state import DEFAULT_STRENGTH
 from mezzotint_app.viewmodel.queue.access import QueueAccess
@@ -118,6 +119,33 @@ class CanvasGeneration(QObject):
 
         self._pool.run(lambda: request_for(base, material, choice), add, self._failed)
         return True
+
+    def can_make_region(self) -> bool:
+        """Whether the active layer is a mask that shows in the frame; otherwise it is said."""
+        layer = self.document.active()
+        where = QRect() if layer is None or layer.kind != "mask" else self.document.content_of(layer.id)
+        if not where.intersects(self.document.frame()):
+            self.message.emit(self.tr("Choose a mask layer that has something in the frame."))
+        elif len(self.create.chosen.settings().regions) >= MAX_REGIONS:
+            self.message.emit(self.tr("There are as many regions as can be used."))
+        else:
+            return True
+        return False
+
+    def make_region(self, prompt: str) -> None:
+        """Add a regional prompt for the active mask layer, which is hidden: it would be made anew otherwise."""
+        layer, frame, create = self.document.active(), self.document.frame(), self.create
+        if not prompt.strip() or layer is None or not self.can_make_region():
+            return
+        painted = self.document.store(layer.id).read(frame.translated(-layer.x, -layer.y))
+
+        def add(kept: OwnImage) -> None:
+            region = RegionRef(mask=kept.path, mask_sha256=kept.sha256, prompt=prompt.strip())
+            create.chosen.change(regions=(*create.chosen.settings().regions, region))
+            self.document.change_layer(layer.id, visible=False)
+            self.message.emit(self.tr("The region was added; its layer is hidden. Regions are listed on Create."))
+
+        self._pool.run(lambda: keep(alpha_of(painted), masks_folder()), add, self._failed)
 
     def hand_over(self) -> None:
         """Make what is in the frame the init image of the Create page, with its mask and control image."""

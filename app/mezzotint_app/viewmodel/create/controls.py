@@ -24,7 +24,7 @@ class ControlChoice:
     on: bool = True
     sha256: str | None = None  # of the ControlNet, if from an image's metadata
     image_sha256: str | None = None
-    encoder: str | None = None  # of an IP-Adapter, if from an image's metadata, as what follows
+    encoder: str | None = None  # of an IP-Adapter; None: one near it
     encoder_sha256: str | None = None
     mask: str | None = None
     mask_sha256: str | None = None

@@ -16,7 +16,8 @@ PARTS: Mapping[str, Box] = {
     "right-third": (0.666, 0.0, 0.334, 1.0),
     "centre": (0.25, 0.25, 0.5, 0.5),
 }
-MASK = "mask"  # of an image's settings; there is no way yet to choose one here
+MASK = "mask"  # from a file, a mask layer of the canvas, or an image's settings
+MASK_FILE = "file"  # still to be chosen
 FAMILIES = ("sd15", "sdxl", "pixart", "sana", "flux", "sd3")  # that follow regional prompts
 
 

@@ -116,6 +116,14 @@ class CreateState:
     inpaint: Inpaint | None = None
 
 
+def own_files(state: CreateState) -> frozenset[str]:
+    """Return the paths of images that settings refer to, such as masks of regions."""
+    every = state.per_model.values()
+    controls = (path for one in every for control in one.controls for path in (control.image, control.mask))
+    masks = (region.mask for one in every for region in one.regions)
+    return frozenset(path for path in (*controls, *masks) if path)
+
+
 def settings_of(state: CreateState, model: str) -> CreateSettings:
     """Return a model's settings, or the defaults if nothing was changed."""
     kept = state.per_model.get(model, _UNSET)

@@ -93,6 +93,14 @@ class ControlList(DropArea):
         dialog.open()
         return dialog
 
+    def choose_encoder(self, place: int) -> QFileDialog:
+        """Open a file dialog for the image encoder of an IP-Adapter."""
+        dialog = file_dialog(self, self.tr("Choose an image encoder"), _NETWORKS)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self._replace(place, {"encoder": path, "encoder_sha256": None}))
+        dialog.open()
+        return dialog
+
     def _emit_edited(self, controls: tuple[ControlChoice, ...]) -> None:
         self.show_controls(controls)  # at once, as the next change builds on it
         self.edited.emit(controls)
@@ -102,6 +110,7 @@ class ControlList(DropArea):
         row.edited.connect(lambda values: self._replace(place, values))
         row.model_wanted.connect(lambda: self.choose_model(place))
         row.mask_wanted.connect(lambda: self.choose_mask(place))
+        row.encoder_wanted.connect(lambda: self.choose_encoder(place))
         row.removed.connect(lambda: self._remove(place))
         self._rows.append(row)
         self._layout.insertWidget(place, row)

@@ -26,6 +26,7 @@ class ControlRow(QFrame):
     edited = Signal(dict)
     model_wanted = Signal()
     mask_wanted = Signal()
+    encoder_wanted = Signal()
     removed = Signal()
 
     def __init__(self, *, is_layer: bool = False) -> None:
@@ -47,6 +48,12 @@ class ControlRow(QFrame):
         self._choose_mask.clicked.connect(self.mask_wanted)
         self._everywhere = icon_button("remove", self.tr("Apply everywhere"))
         self._everywhere.clicked.connect(lambda: self.edited.emit({"mask": None, "mask_sha256": None}))
+        self._encoder = ElidedLabel()
+        self._choose_encoder = QPushButton(self.tr("Choose…"))
+        self._choose_encoder.setToolTip(self.tr("Choose the file of the image encoder that an IP-Adapter uses"))
+        self._choose_encoder.clicked.connect(self.encoder_wanted)
+        self._found_encoder = icon_button("remove", self.tr("Find the encoder automatically"))
+        self._found_encoder.clicked.connect(lambda: self.edited.emit({"encoder": None, "encoder_sha256": None}))
         self._weight = SliderSpin(
             self.tr("Weight"),
             self.tr("How strongly the control image is followed"),
@@ -79,6 +86,9 @@ class ControlRow(QFrame):
         self._mask.setText(file_name(control.mask) if control.mask else self.tr("Everywhere"))
         self._mask.setToolTip(plain_tooltip(control.mask or ""))
         self._everywhere.setVisible(control.mask is not None)
+        self._encoder.setText(file_name(control.encoder) if control.encoder else self.tr("Automatic"))
+        self._encoder.setToolTip(plain_tooltip(control.encoder or ""))
+        self._found_encoder.setVisible(control.encoder is not None)
         self._weight.show_value(control.weight)
         self._interval.show_value((control.start, control.end))
         shown = [Choice(value=None, name=self.tr("As the ControlNet does"))]
@@ -99,6 +109,8 @@ class ControlRow(QFrame):
             "choose": self._choose,
             "choose_mask": self._choose_mask,
             "everywhere": self._everywhere,
+            "choose_encoder": self._choose_encoder,
+            "found_encoder": self._found_encoder,
             "weight": self._weight,
             "interval": self._interval,
             "type": self._type,
@@ -127,7 +139,10 @@ class ControlRow(QFrame):
         form.addRow(self.tr("Shows"), self._type)
         form.addRow(self.tr("Prepare"), self._preprocess)
         form.addRow(self.tr("Applies to"), mask)
-        form.setRowVisible(mask, not self._is_layer)
+        encoder = _line(self._encoder, self._found_encoder, self._choose_encoder)
+        form.addRow(self.tr("Encoder"), encoder)
+        for line in (mask, encoder):
+            form.setRowVisible(line, not self._is_layer)
         self._remove.setVisible(not self._is_layer)
         align_names(form)
         layout = QVBoxLayout(self)
@@ -147,6 +162,8 @@ class ControlRow(QFrame):
             self._preprocess: self.tr("How {name} is prepared"),
             self._choose_mask: self.tr("Choose mask for {name}"),
             self._everywhere: self.tr("Apply {name} everywhere"),
+            self._choose_encoder: self.tr("Choose image encoder for {name}"),
+            self._found_encoder: self.tr("Find the encoder for {name} automatically"),
         }
         for part, text in said.items():
             part.setAccessibleName(text.format(name=self._name))

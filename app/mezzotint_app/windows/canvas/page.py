@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QImage, QKeySequence, QPainterPath
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QInputDialog, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.widgets.canvas.canvas_input import Canvas
@@ -36,6 +36,7 @@ class CanvasPage(QWidget):
         self.toolbar.open_asked.connect(self.ask_open)
         self.toolbar.save_asked.connect(self.ask_save)
         self.toolbar.create_asked.connect(model.generation.hand_over)
+        self.toolbar.region_asked.connect(self.ask_region)
         self.toolbar.mask_asked.connect(model.mask_selection)
         self.toolbar.clear_asked.connect(lambda: self._unless_unsaved(model.clear))
         model.overlay_changed.connect(lambda: self.canvas.show_overlay(model.overlay()))
@@ -107,6 +108,17 @@ class CanvasPage(QWidget):
         """Discard the candidate, or else erase what is selected."""
         if self._model.candidates.current() is not None or not self._model.document.erase_selection():
             self._model.candidates.discard()
+
+    def ask_region(self) -> None:
+        """Let the user write the prompt of the active mask layer."""
+        if not self._model.generation.can_make_region():
+            return
+        dialog = QInputDialog(self)
+        dialog.setWindowTitle(self.tr("Regional prompt"))
+        dialog.setLabelText(self.tr("What the masked part shows"))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.textValueSelected.connect(self._model.generation.make_region)
+        dialog.open()
 
     def _select_frame(self) -> None:
         path = QPainterPath()

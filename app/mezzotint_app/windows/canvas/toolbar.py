@@ -27,6 +27,7 @@ class CanvasToolbar(QFrame):
     save_asked = Signal()
     clear_asked = Signal()
     create_asked = Signal()
+    region_asked = Signal()
     mask_asked = Signal()  # a mask layer from the selection
 
     def __init__(self, canvas: Canvas, document: CanvasDocument, tools: CanvasTools) -> None:
@@ -101,6 +102,7 @@ class CanvasToolbar(QFrame):
         for drawing, words, keys, signal in (
             ("open", self.tr("Open…"), "Ctrl+O", self.open_asked),
             ("save", self.tr("Save as…"), "Ctrl+S", self.save_asked),
+            ("layers", self.tr("Regional prompt from mask layer…"), "", self.region_asked),
             ("create", self.tr("Use as init image on Create"), "", self.create_asked),
             ("clear", self.tr("New canvas"), "", self.clear_asked),
         ):

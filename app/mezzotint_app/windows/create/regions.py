@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from mezzotint.values.regions import MAX_REGION_PROMPT, MAX_REGIONS, RegionRef
+from mezzotint.values.regions import MASK_SUFFIXES, MAX_REGION_PROMPT, MAX_REGIONS, WHOLE, RegionRef
 from mezzotint_app.resources import icon
-from mezzotint_app.viewmodel.create.regions import MASK, PARTS, box_of, box_text, next_region, part_of
+from mezzotint_app.viewmodel.create.regions import MASK, MASK_FILE, PARTS, box_of, box_text, next_region, part_of
 from mezzotint_app.viewmodel.foreign_text import in_one_line
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
+from mezzotint_app.widgets.inputs.path_list import file_dialog
 from mezzotint_app.widgets.inputs.path_row import file_name
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
@@ -56,6 +57,18 @@ class RegionList(QWidget):
         """One row per region."""
         return tuple(self._rows)
 
+    def choose_mask(self, place: int) -> QFileDialog:
+        """Open a file dialog for the mask of a region."""
+        dialog = file_dialog(self, self.tr("Choose a mask"), MASK_SUFFIXES)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self._use_mask(place, path))
+        dialog.open()
+        return dialog
+
+    def _use_mask(self, place: int, path: str) -> None:
+        masked = replace(self._regions[place], box=WHOLE, mask=path, mask_sha256=None)
+        self._emit_edited((*self._regions[:place], masked, *self._regions[place + 1 :]))
+
     def _emit_edited(self, regions: tuple[RegionRef, ...]) -> None:
         self.show_regions(regions)  # at once, as the next change builds on it
         self.edited.emit(regions)
@@ -65,6 +78,7 @@ class RegionList(QWidget):
         row.edited.connect(
             lambda region: self._emit_edited((*self._regions[:place], region, *self._regions[place + 1 :]))
         )
+        row.mask_wanted.connect(lambda: self.choose_mask(place))
         row.removed.connect(lambda: self._remove(place))
         self._rows.append(row)
         self._layout.insertWidget(place, row)
@@ -78,6 +92,7 @@ class RegionRow(QWidget):
     """One region."""
 
     edited = Signal(object)  # RegionRef
+    mask_wanted = Signal()
     removed = Signal()
 
     def __init__(self, number: int) -> None:
@@ -113,7 +128,7 @@ class RegionRow(QWidget):
         """Show a region."""
         self._region = region
         named = part_of(region)
-        self._other = self._other or not named
+        self._other = named != MASK and (self._other or not named)
         self.part.show_choices(self._choices(), "" if self._other else named)
         self.box.setVisible(self._other)
         if not self.box.hasFocus():
@@ -155,9 +170,14 @@ class RegionRow(QWidget):
         if self._region.mask is not None:
             name = self.tr("Mask {name}").format(name=in_one_line(file_name(self._region.mask), _NAME))
             parts.append(Choice(value=MASK, name=name))
+        parts.append(Choice(value=MASK_FILE, name=self.tr("Mask file…")))
         return parts
 
     def _choose(self, part: object) -> None:
+        if part == MASK_FILE:
+            self.show_region(self._region)  # until a file is chosen
+            self.mask_wanted.emit()
+            return
         self._other = part == ""
         if part != MASK:
             self._change(box=PARTS.get(str(part), self._region.box), mask=None, mask_sha256=None)

@@ -9,10 +9,12 @@ from PySide6.QtGui import QColor, QImage, QPainterPath
 
 from mezzotint.control_protocol import ControlRef
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, Inpaint, ModelRef, Stage, Transition
+from mezzotint.values.regions import MAX_REGIONS, check_region
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.canvas.generation import InpaintChoice, request_for
 from mezzotint_app.viewmodel.create.controls import ControlChoice
+from mezzotint_app.viewmodel.create.state import CreateState, own_files
 
 FRAME = QRect(64, 0, 128, 64)
 
@@ -233,3 +235,21 @@ def test_what_cannot_be_generated_is_said(canvas, kit, monkeypatch):
     monkeypatch.setattr(kit.queue, "change", lambda work, then, failed: failed(OSError("disk full")))
     canvas.generation.generate()
     assert "disk full" in canvas.said[-1] and not canvas.generation.is_preparing()
+
+
+def test_a_mask_layer_becomes_a_regional_prompt(canvas):
+    chosen = canvas.generation.create.chosen
+    assert not canvas.generation.can_make_region() and "mask layer" in canvas.said[-1]
+    canvas.document.add_layer("mask", "", square(32, 64), (FRAME.x() + 96, 0))
+    canvas.generation.make_region("  ")
+    assert chosen.settings().regions == ()
+    canvas.generation.make_region("a red boat ")
+    (region,) = chosen.settings().regions
+    assert region.prompt == "a red boat" and not canvas.document.active().visible
+    mask = QImage(region.mask)
+    assert (mask.width(), mask.height()) == (128, 64)
+    assert (mask.pixelColor(95, 9).red(), mask.pixelColor(96, 9).red()) == (0, 255)
+    assert region.mask in own_files(CreateState(per_model={"m": chosen.settings()}))
+    check_region(region)
+    chosen.change(regions=(region,) * MAX_REGIONS)
+    assert not canvas.generation.can_make_region()

@@ -78,6 +78,12 @@ def test_files_are_chosen_in_dialogs(kit, page):
     dialog.close()
     expected = ControlChoice(image="/a.png", model="/net.safetensors")
     assert kit.create.chosen.settings().controls == (replace(expected, mask="/left.png"),)
+    dialog = controls.choose_encoder(0)
+    dialog.fileSelected.emit("/clip_vision.safetensors")
+    dialog.close()
+    assert kit.create.chosen.settings().controls[0].encoder == "/clip_vision.safetensors"
+    controls.rows()[0].parts()["found_encoder"].click()
+    assert kit.create.chosen.settings().controls[0].encoder is None
     clicked(row.parts()["everywhere"])
     assert kit.create.chosen.settings().controls == (expected,)
 

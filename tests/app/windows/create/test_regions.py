@@ -1,10 +1,13 @@
 """The list of regional prompts."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
 
-from mezzotint.values.regions import MAX_REGIONS, RegionRef
-from mezzotint_app.viewmodel.create.regions import PARTS
+from mezzotint.values.regions import MAX_REGIONS, RegionRef, check_region
+from mezzotint_app.viewmodel.create.regions import MASK_FILE, PARTS
 from mezzotint_app.windows.create.regions import RegionList
 
 
@@ -65,3 +68,17 @@ def test_a_mask_of_an_image_is_kept_until_another_part_is_chosen(regions, told):
     assert told[-1][0].mask == "/masks/sky.png"
     row.part.choose("left")
     assert told[-1] == (RegionRef(box=PARTS["left"], prompt="ab"),)
+
+
+def test_a_mask_file_is_chosen(regions, told):
+    regions.add.click()
+    (row,) = regions.rows()
+    row.part.choose("")
+    row.part.choose(MASK_FILE)
+    dialog = regions.findChild(QFileDialog)
+    assert row.part.value() == "" and len(told) == 1, "nothing changes until a file is chosen"
+    dialog.fileSelected.emit("/masks/sky.webp")
+    dialog.close()
+    assert told[-1] == (RegionRef(mask="/masks/sky.webp", prompt=""),)
+    assert row.part.currentText() == "Mask sky.webp" and not row.box.isVisible()
+    check_region(replace(told[-1][0], prompt="blue"))
