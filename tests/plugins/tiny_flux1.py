@@ -147,3 +147,22 @@ def _first_name(name: str) -> str:
     for new, old in _FIRST_NAMES.items():
         name = name.replace(new, old)
     return name
+
+
+def write_tiny_control_lora(path: Path, *, seed: int = 6) -> Path:
+    """Write a control LoRA for dev, with biases and norms as published, by diffusers' names."""
+    import torch
+    from safetensors.torch import save_file
+
+    torch.manual_seed(seed)
+    network = transformer(guidance_embeds=True, in_channels=128, out_channels=64)
+    tensors = {}
+    for name, layer in network.named_modules():
+        if isinstance(layer, torch.nn.Linear):
+            down, up = torch.randn(4, layer.in_features) * 0.2, torch.randn(layer.out_features, 4) * 0.2
+            parts = {"A.weight": down, "B.weight": up, "B.bias": torch.randn(layer.out_features) * 0.1}
+            tensors |= {f"{name}.lora_{part}": one for part, one in parts.items()}
+        elif name.endswith((".norm_q", ".norm_k", ".norm_added_q", ".norm_added_k")):
+            tensors[f"{name}.weight"] = torch.rand(layer.weight.shape) + 0.5
+    save_file({f"transformer.{name}": one.contiguous() for name, one in tensors.items()}, path)
+    return path

@@ -40,6 +40,14 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A control LoRA, which changes some parameters as they are loaded."""
+
+    file: Path
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentSource:
     """A network or tokenizer of a model, before anything is loaded."""
 
@@ -53,6 +61,7 @@ class ComponentSource:
     replaced: bool = False  # its weights come from a separate file, in any naming
     pieces: StoredBytes | None = None  # the sentencepiece model of a tokenizer that is not bundled
     original: "Original | None" = None  # tensor naming in files that are not in diffusers format
+    patch: Patch | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,13 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.control_protocol import MAX_CONTROLS, check_control
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.control.checkpoint import ControlCheckpoint, control_files, open_control
+from mezzotint.families.control.control_lora import why_no_control_lora, with_control_lora
 from mezzotint.families.control.files import files_of as network_files
 from mezzotint.families.control.fitting import why_not, with_control
 from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
 from mezzotint.families.control.settings import ControlKind, ControlSettings
-from mezzotint.families.family import ModelSources
-from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, Preprocess, Sampling
+from mezzotint.families.family import ModelSources, Patch
+from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, LoraRef, Preprocess, Sampling
 
 _TENSOR = "control_{}"
 _OWN: ControlKind = "flux-control"  # of models that take a control image themselves
@@ -29,6 +30,7 @@ class StageControl:
     settings: ControlSettings
     preprocess: Preprocess
     channels: int = 3  # of the image as its network takes it: 1 in grey
+    lora: LoraRef | None = None  # by which its model takes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,34 +63,17 @@ class ControlFitting:
         found: list[StageControl] = []
         left_out = {}
         for index, control in enumerate(self._controls):
-            if not control.model and sources.takes_control:
-                self._used.add(index)
-                found.append(_own_control(index, control, model, found))
-                continue
-            if not control.model:
-                why = f"no ControlNet is given for it, and {plain(model, 100)} takes no image itself; add model=..."
-                self._refusals.setdefault(index, why)
-                left_out[control.image] = f"{plain(control.image, 200)} is left out: {why}"
-                continue
-            checkpoint = self._opened[control.model, control.encoder]
-            reason = why_not(checkpoint, sources, model)
+            reason = self._why_not(control, sources, model)
             if reason is not None:
+                name = control.model or control.image
                 self._refusals.setdefault(index, reason)
-                left_out[control.model] = f"{plain(control.model, 200)} is left out for {plain(model, 100)}: {reason}"
+                left_out[name] = f"{plain(name, 200)} is left out for {plain(model, 100)}: {reason}"
                 continue
-            if control.mask is not None and checkpoint.kind != "ip-adapter":
-                raise UsageError(
-                    f"{plain(control.model, 200)} is no IP-Adapter, and only those take a mask: leave mask= out, or "
-                    "make the control image black where it should not matter"
-                )
-            sources, component = with_control(sources, checkpoint)
             self._used.add(index)
-            made = _stage_control(index, control, checkpoint, component)
-            if checkpoint.kind == "t2i-adapter":
-                config = sources.components[component].config
-                _check_size(control, int(str(config["downscale_factor"])), size)
-                made = replace(made, channels=int(str(config["in_channels"])))
+            sources, made = self._fitted(index, control, sources, model, size)
             found.append(made)
+        if sum(control.settings.kind == _OWN for control in found) > 1:
+            raise UsageError(f"{plain(model, 100)} takes one control image itself; leave the others out")
         if sources.takes_control and not any(control.settings.kind == _OWN for control in found):
             raise UsageError(
                 f"{plain(model, 100)} needs a control image: give it with --control IMAGE, without model=, such as "
@@ -96,6 +81,37 @@ class ControlFitting:
             )
         _check_speedups(found, sampling)
         return FittedControls(sources=sources, controls=tuple(found), left_out=tuple(left_out.values()))
+
+    def _why_not(self, control: ControlRef, sources: ModelSources, model: str) -> str | None:
+        if not control.model:
+            missing = f"no ControlNet is given for it, and {plain(model, 100)} takes no image itself; add model=..."
+            return None if sources.takes_control else missing
+        checkpoint = self._opened[control.model, control.encoder]
+        if checkpoint.kind == _OWN:
+            return why_no_control_lora(sources, model)
+        return why_not(checkpoint, sources, model)
+
+    def _fitted(
+        self, index: int, control: ControlRef, sources: ModelSources, model: str, size: tuple[int, int]
+    ) -> tuple[ModelSources, StageControl]:
+        if not control.model:
+            return sources, _own_control(index, control, model)
+        checkpoint = self._opened[control.model, control.encoder]
+        if checkpoint.kind == _OWN:
+            patched = with_control_lora(sources, Patch(file=checkpoint.path, scale=control.weight))
+            return patched, _own_control(index, control, model)
+        if control.mask is not None and checkpoint.kind != "ip-adapter":
+            raise UsageError(
+                f"{plain(control.model, 200)} is no IP-Adapter, and only those take a mask: leave mask= out, or "
+                "make the control image black where it should not matter"
+            )
+        sources, component = with_control(sources, checkpoint)
+        made = _stage_control(index, control, checkpoint, component)
+        if checkpoint.kind == "t2i-adapter":
+            config = sources.components[component].config
+            _check_size(control, int(str(config["downscale_factor"])), size)
+            made = replace(made, channels=int(str(config["in_channels"])))
+        return sources, made
 
     def check_used(self) -> None:
         """Raise ModelRefused for one that no stage could use."""
@@ -133,20 +149,22 @@ def _check_speedups(controls: Sequence[StageControl], sampling: Sampling) -> Non
         )
 
 
-def _own_control(index: int, control: ControlRef, model: str, others: Sequence[StageControl]) -> StageControl:
-    """A control image that a model takes itself, without a ControlNet; raises UsageError for what that cannot be."""
-    if any(one.settings.kind == _OWN for one in others):
-        raise UsageError(f"{plain(model, 100)} takes one control image; leave {plain(control.image, 200)} out")
+def _own_control(index: int, control: ControlRef, model: str) -> StageControl:
+    """A control image that a model takes itself, maybe by a LoRA; raises UsageError for what that cannot be."""
     usual = ControlRef(image=control.image, type=control.type, preprocess=control.preprocess)
-    if replace(control, image_sha256=None) != usual:
+    lora = None
+    if control.model:
+        lora = LoraRef(path=control.model, weight=control.weight)
+        usual = replace(usual, model=control.model, weight=control.weight)
+    if replace(control, sha256=None, image_sha256=None) != usual:
         raise UsageError(
-            f"{plain(model, 100)} takes a control image itself, in all steps; leave all keys but type and preprocess "
-            "out"
+            f"{plain(control.model or model, 200)} takes a control image in all steps and everywhere: leave start, end "
+            "and mask out, and without a LoRA weight, too"
         )
     settings = ControlSettings(
         component="transformer", tensor=_TENSOR.format(index), weight=1.0, start=0.0, end=1.0, kind=_OWN
     )
-    return StageControl(index=index, settings=settings, preprocess=control.preprocess)
+    return StageControl(index=index, settings=settings, preprocess=control.preprocess, lora=lora)
 
 
 def _check_size(control: ControlRef, factor: int, size: tuple[int, int]) -> None:

@@ -136,7 +136,7 @@ def plan_job(
     if (
         machine.one_memory
         and limits == (None, None)
-        and _has_room(setup, machine, copies=2 if _has_loras(request) else 1)
+        and _has_room(setup, machine, copies=2 if _has_loras(request, setup) else 1)
     ):
         return None
     calibration = load_calibration(paths.cache_folder(), machine.device_name)
@@ -170,9 +170,10 @@ def _has_room(setup: CascadeSetup, machine: MachineFacts, *, copies: int) -> boo
     return weights <= _ROOM * min(machine.free_ram_bytes - machine.process_bytes, machine.free_vram_bytes)
 
 
-def _has_loras(request: GenerateRequest) -> bool:
+def _has_loras(request: GenerateRequest, setup: CascadeSetup) -> bool:
     """Whether LoRAs are used, which are merged into copies of the weights."""
-    return bool(request.loras) or any(stage.loras for stage in request.cascade.stages)
+    asked = bool(request.loras) or any(stage.loras for stage in request.cascade.stages)
+    return asked or any(control.lora is not None for stage in setup.stages for control in stage.controls)
 
 
 def _files(setup: CascadeSetup) -> set[Path]:
@@ -251,6 +252,8 @@ def stage_identity(stage: StageSetup) -> str:
     checkpoint = stage.found.checkpoint
     weights = [] if stage.weights is None else [stage.weights.name]
     parts = ["/".join(checkpoint.parts[name].parts[-2:]) for name in sorted(checkpoint.chosen)]
+    patches = [source.patch for source in stage.sources.components.values() if source.patch is not None]
+    parts += [f"{patch.file.name} ({patch.scale:g})" for patch in patches]
     return " with ".join((stage.found.info.id, *weights, *parts))
 
 

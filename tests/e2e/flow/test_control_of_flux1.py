@@ -2,13 +2,14 @@
 
 import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from flow_parity import PROMPT, SIDE, generator, ours, pipeline, same
 from PIL import Image
 from tiny_control import weights_of
-from tiny_flux1 import write_tiny_flux, write_tiny_flux_control
+from tiny_flux1 import write_tiny_control_lora, write_tiny_flux, write_tiny_flux_control
 
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.protocol import ControlRef
@@ -78,12 +79,29 @@ def test_models_that_take_the_image_themselves(shown, tmp_path):
     same(expected, ours(folder, tmp_path, steps=STEPS, controls=(control,)))
     with pytest.raises(UsageError, match="needs a control image: give it with --control IMAGE, without model="):
         ours(folder, tmp_path, steps=STEPS)
-    with pytest.raises(UsageError, match="takes a control image itself, in all steps"):
+    with pytest.raises(UsageError, match="takes a control image in all steps and everywhere"):
         ours(folder, tmp_path, controls=(replace(control, end=0.5),))
-    with pytest.raises(UsageError, match="takes one control image; leave"):
+    with pytest.raises(UsageError, match="takes one control image itself; leave the others out"):
         ours(folder, tmp_path, controls=(control, control))
 
 
 def test_models_that_take_none_need_a_controlnet(folder, shown, tmp_path):
     with pytest.raises(UsageError, match="no ControlNet is given for it, and .*FLUX.1-dev takes no image itself"):
         ours(folder, tmp_path, controls=(ControlRef(image=f"{shown}/0.png"),))
+
+
+def test_a_control_lora(folder, shown, tmp_path):
+    lora = write_tiny_control_lora(tmp_path / "flux1-depth-dev-lora.safetensors")
+    made = pipeline("FluxControlPipeline", folder)
+    made.load_lora_weights(str(lora), adapter_name="depth")
+    made.set_adapters("depth", 0.85)
+    words = {"prompt": PROMPT, "height": SIDE, "width": SIDE, "num_inference_steps": STEPS, "guidance_scale": 10.0}
+    expected = made(**words, control_image=Image.open(shown / "0.png"), generator=generator()).images[0]
+    control = ControlRef(image=f"{shown}/0.png", model=str(lora), weight=0.85)
+    mine = partial(ours, folder, tmp_path, steps=STEPS, guidance_scale=10.0)
+    same(expected, mine(controls=(control,)), apart=1)
+    with pytest.raises(UsageError, match="takes a control image in all steps and everywhere"):
+        mine(controls=(replace(control, end=0.5),))
+    fill = write_tiny_flux(tmp_path / "FLUX.1-Fill-dev", variant="fill")
+    with pytest.raises(ModelRefused, match="is not FLUX.1 dev or schnell, and it is a control LoRA for those"):
+        ours(fill, tmp_path, controls=(control,))

@@ -9,6 +9,7 @@ from pathlib import Path
 from mezzotint.checkpoints.allowed_classes import CONTROLS
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
+from mezzotint.families.control.control_lora import is_control_lora
 from mezzotint.families.control.files import NetworkFiles, Shapes, read_network
 from mezzotint.families.control.image_encoder import SIGLIP, find_encoder
 from mezzotint.families.control.ip_adapter import encoder_width, ip_adapter_place, is_ip_adapter, kind_not_used
@@ -70,7 +71,7 @@ def open_control(path: Path, encoder: str | None = None) -> ControlCheckpoint:
         raise ModelRefused(
             f"{plain(path, 300)}: neither an IP-Adapter nor Redux, and only those take an encoder; leave that out"
         )
-    kind = _kind_by_names(network.shapes)
+    kind: ControlKind | None = "flux-control" if is_control_lora(network.shapes) else _kind_by_names(network.shapes)
     if kind is not None:
         return ControlCheckpoint(
             path=path,

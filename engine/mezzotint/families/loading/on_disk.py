@@ -103,7 +103,7 @@ class OnDisk:
 
     def _source(self, filling: WeightLoader, placed: Placement, name: str) -> DiskTensor | None:
         path, spec = self._specs[name]
-        if spec.end - spec.start < _LEAST or filling.is_quantized(placed.name):
+        if spec.end - spec.start < _LEAST or filling.changes(placed.name):
             return None
         shape = filling.checked_shape(placed, spec.shape, path)
         dtype = stored_dtype(spec)
@@ -138,7 +138,7 @@ class OnDisk:
     def _put_dequantized(self, filling: WeightLoader, formed: "_Formed", name: str) -> bool:
         """Dequantize a weight whenever it is read; False if it is small, or quantized otherwise on load."""
         path, spec = self._specs[formed.layer.names["weight"]]
-        if spec.end - spec.start < _LEAST or filling.is_quantized(name):
+        if spec.end - spec.start < _LEAST or filling.changes(name):
             return False
         placed = Placement(component=filling.source.name, name=name, form="whole")
         shape, dtype = filling.checked_shape(placed, formed.whole.shape, path), filling.dtype_of(name)

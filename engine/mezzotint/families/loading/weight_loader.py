@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from mezzotint.errors import ModelRefused
+from mezzotint.families.control.control_lora import Patches
 from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.loading.original_names import Placement, Rows
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
@@ -40,6 +41,7 @@ class WeightLoader:
         self._formats: dict[str, Format] = {}
         self._filled: dict[str, torch.Tensor] = {}
         self.shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
+        self.patches = Patches(source.patch, self.shapes)
         layers = {layer.name: layer for layer in layers_of(network)}
         self._layers = {name: layer.shape for name, layer in layers.items()}
         if choice is not None:
@@ -54,7 +56,8 @@ class WeightLoader:
         if self.is_quantized(placed.name):
             self._keep(placed.name.removesuffix(_WEIGHT), self.quantize(placed, tensor, file))
         else:
-            part = _checked(placed.take(tensor), self.shapes[placed.name], placed, file)
+            taken = self.patches.of(placed.name, placed.take(tensor))
+            part = _checked(taken, self.shapes[placed.name], placed, file)
             self._filled[placed.name] = moved(part, self.dtype_of(placed.name), self._home)
 
     def dtype_of(self, name: str) -> torch.dtype:
@@ -64,6 +67,10 @@ class WeightLoader:
     def is_quantized(self, name: str) -> bool:
         """Whether a parameter is quantized on load."""
         return name.endswith(_WEIGHT) and name.removesuffix(_WEIGHT) in self._formats
+
+    def changes(self, name: str) -> bool:
+        """Whether a parameter becomes another on load: quantized, or patched."""
+        return self.is_quantized(name) or name in self.patches.names
 
     def quantize(self, placed: Placement, tensor: torch.Tensor, file: Path) -> Tensors:
         """Quantize a weight; raises ModelRefused if its shape or values are invalid."""

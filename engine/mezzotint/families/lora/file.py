@@ -6,7 +6,7 @@ and OFTs (arXiv 2306.07280).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mezzotint.checkpoints.foreign_kind import is_pickle_name, pickle_advice
@@ -14,6 +14,7 @@ from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.checkpoints.regular_file import reason
 from mezzotint.errors import ModelRefused, StorageError
+from mezzotint.families.control.control_lora import is_control_lora, patching
 from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas, written_doras
 from mezzotint.families.lora.dora import MAGNITUDES, first_incomplete, input_magnitudes
@@ -90,9 +91,18 @@ class LoraFile:
     base: Base | None  # kind of model that it seems to be for
 
 
-def open_lora(path: Path) -> LoraFile:
-    """Read a file's header; raises ModelRefused, saying what is wrong or what the file is instead."""
+def open_lora(path: Path, *, controls: bool = False) -> LoraFile:
+    """Read a file's header; raises ModelRefused, saying what is wrong or what the file is instead.
+
+    `controls`: whether it may be a control LoRA, whose other tensors are applied elsewhere.
+    """
     stamp, header = _stamp(path), _header(path)
+    if not controls and is_control_lora({name: spec.shape for name, spec in header.tensors.items()}):
+        raise _refused(path, "a control LoRA, which needs a control image: give it with --control IMAGE,model=FILE")
+    if controls:
+        elsewhere = set(patching(header.tensors))
+        left = {name: spec for name, spec in header.tensors.items() if name not in elsewhere}
+        header = replace(header, tensors=left)
     if header.bytes > LARGEST_FILE:
         raise _refused(path, f"{size(header.bytes)}; a LoRA has at most {size(LARGEST_FILE)}")
     kind = refused_kind(header.tensors)

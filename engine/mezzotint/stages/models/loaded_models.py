@@ -79,6 +79,7 @@ def _is_same(model: LoadedModel, other: LoadedModel, name: str) -> bool:
         mine is not None
         and bool(mine.files)
         and (mine.files, mine.class_name, mine.config) == (theirs.files, theirs.class_name, theirs.config)
+        and mine.patch == theirs.patch
         and model.quantization.get(name) == other.quantization.get(name)
         and (name in model.from_disk) == (name in other.from_disk)
         and all(model.stamps.get(path) == other.stamps.get(path) for path in mine.files)

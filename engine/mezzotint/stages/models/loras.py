@@ -39,13 +39,16 @@ class JobLoras:
 
     def __init__(self, request: GenerateRequest, setup: CascadeSetup, cancelled: IsCancelled) -> None:
         self._setup = setup
-        self._asked = [request.loras if stage.loras is None else stage.loras for stage in request.cascade.stages]
+        self._own = [[one.lora for one in stage.controls if one.lora is not None] for stage in setup.stages]
+        said = (request.loras if stage.loras is None else stage.loras for stage in request.cascade.stages)
+        self._asked = [(*each, *own) for each, own in zip(said, self._own, strict=True)]
         self._shared = [stage.loras is None for stage in request.cascade.stages]
         self._opened: dict[str, _Opened] = {}
         self._chosen: list[list[_Chosen]] = []
         for ref in dict.fromkeys((*request.loras, *(ref for refs in self._asked for ref in refs))):
             if ref.path not in self._opened:
-                self._opened[ref.path] = _open(ref.path, setup, cancelled)
+                controls = any(ref in own for own in self._own)
+                self._opened[ref.path] = _open(ref.path, setup, cancelled, controls=controls)
             _compare(ref, self._opened[ref.path].used)
 
     def fit_to(
@@ -66,7 +69,7 @@ class JobLoras:
                     chosen.append((ref, fitting))
                 else:
                     refusals.setdefault(ref.path, {})[stage.found.info.id] = why
-                    if not self._shared[number]:
+                    if not self._shared[number] or ref in self._own[number]:
                         raise _misfit(ref, why)
             self._chosen.append(chosen)
         self._report(refusals, notify)
@@ -84,8 +87,9 @@ class JobLoras:
             model.loras.apply([(fitting, ref.weight) for ref, fitting in self._chosen[stage]])
 
     def used(self, stage: int) -> tuple[LoraUsed, ...]:
-        """The LoRAs used by the stage's model."""
-        return tuple(replace(self._opened[ref.path].used, weight=ref.weight) for ref, _ in self._chosen[stage])
+        """The LoRAs used by the stage's model, without control LoRAs."""
+        chosen = (ref for ref, _ in self._chosen[stage] if ref not in self._own[stage])
+        return tuple(replace(self._opened[ref.path].used, weight=ref.weight) for ref in chosen)
 
     def _fit(self, ref: LoraRef, index: "LayerIndex", stage: StageSetup) -> "tuple[FittingLora, str | None]":
         from mezzotint.families.lora.adapters import FittingLora
@@ -107,8 +111,8 @@ class JobLoras:
                 notify("lora_partly_used", f"{plain(path, 200)}: {left}")
 
 
-def _open(path: str, setup: CascadeSetup, cancelled: IsCancelled) -> _Opened:
-    file = open_lora(Path(path))
+def _open(path: str, setup: CascadeSetup, cancelled: IsCancelled, *, controls: bool) -> _Opened:
+    file = open_lora(Path(path), controls=controls)
     families = {stage.family.name for stage in setup.stages}
     if file.base is not None and families.isdisjoint(file.base.families):
         models = ", ".join(dict.fromkeys(plain(stage.found.info.id, 100) for stage in setup.stages))

@@ -193,5 +193,6 @@ def _room(job_plan: JobPlan | None) -> int:
 def _stamps(sources: ModelSources) -> dict[Path, tuple[tuple[int, int], ...]]:
     """Size and mtime of each file and of those it builds on, so that weights of a replaced file are not reused."""
     files = {path for source in sources.components.values() for path in source.files}
+    files |= {source.patch.file for source in sources.components.values() if source.patch is not None}
     stats = {path: [each.stat() for each in with_trunks([path])] for path in files}
     return {path: tuple((stat.st_size, stat.st_mtime_ns) for stat in each) for path, each in stats.items()}
