@@ -20,6 +20,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.values.details import DetailRef
 
 MakeRecord = Callable[..., ImageRecord]
 
@@ -118,9 +119,14 @@ def test_control_images_are_told_and_never_on_another_computer(make_record: Make
             metadata_of_record(record_to_json(replace(record, request=request)))
 
 
-def test_upscalers_are_never_on_another_computer(make_record: MakeRecord) -> None:
+def test_upscalers_and_detectors_are_never_on_another_computer(make_record: MakeRecord) -> None:
     record = make_record()
     away = Cascade(stages=record.request.cascade.stages, transitions=(Transition(upscaler="//evil/4x.pth"),))
-    for request in (replace(record.request, cascade=away), replace(record.request, init_upscaler="\\\\evil\\4x.pth")):
+    detector = replace(record.request, details=(DetailRef(label="face", model="//evil/faces"),))
+    for request in (
+        replace(record.request, cascade=away),
+        replace(record.request, init_upscaler="\\\\evil\\4x.pth"),
+        detector,
+    ):
         with pytest.raises(UnreadableError, match="names a file on another computer"):
             metadata_of_record(record_to_json(replace(record, request=request)))

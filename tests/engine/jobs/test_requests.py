@@ -24,6 +24,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.values.details import DetailRef
 from mezzotint.values.regions import RegionRef
 
 REQUESTS = st.builds(
@@ -100,6 +101,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     (tmp_path / "m.safetensors").touch()
     (tmp_path / "4x.pth").touch()
     (tmp_path / "sdxl-base").mkdir()
+    (tmp_path / "nets").mkdir()
     stages = (
         Stage(
             model=ModelRef(id="m.safetensors", vae="v", text_encoders=("t",)),
@@ -117,6 +119,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
         controls=(ControlRef(image="c.png", model="nets/a"), ControlRef(image="c.png", model="union")),
         init_upscaler="4x-Sharp",
         regions=(RegionRef(mask="m.png", prompt="a"), RegionRef(prompt="b")),
+        details=(DetailRef(label="face", model="./nets"), DetailRef(label="face", model="rtdetr")),
         cascade=Cascade(stages=stages, transitions=(Transition(upscaler="4x.pth"), Transition())),
     )
     resolved = resolve(request).request
@@ -129,6 +132,7 @@ def test_files_are_found_from_everywhere(tmp_path, monkeypatch):
     assert [one.upscaler for one in resolved.cascade.transitions] == [f"{here}4x.pth", "bicubic"]
     assert resolved.init_upscaler == "4x-Sharp"
     assert [region.mask for region in resolved.regions] == [f"{here}m.png", None]
+    assert [detail.model for detail in resolved.details] == [f"{here}nets", "rtdetr"]
     first, second, third = resolved.cascade.stages
     assert (first.model.id, first.weights, first.loras[0].path) == (f"{here}m.safetensors", f"{here}w.gguf", f"{here}l")
     assert first.model.parts == (f"{here}v", f"{here}t")

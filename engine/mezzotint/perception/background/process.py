@@ -1,5 +1,6 @@
 """Run a network in ONNX in a process of its own, which reads no other file, writes none, and has limited memory."""
 
+import contextlib
 import json
 import math
 import os
@@ -104,8 +105,9 @@ def _limit(ram: int) -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_DATA, (ram, ram))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for which, most in ((resource.RLIMIT_DATA, ram), (resource.RLIMIT_FSIZE, 0)):
+        with contextlib.suppress(OSError, ValueError):  # one that the system lacks, or has set lower
+            resource.setrlimit(which, (most, most))
 
 
 def _made(

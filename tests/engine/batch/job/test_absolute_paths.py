@@ -8,6 +8,7 @@ from mezzotint.batch.job.absolute_paths import absolute, with_absolute_paths
 from mezzotint.errors import UsageError
 from mezzotint.images.naming import from_home
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage, Transition
+from mezzotint.values.details import DetailRef
 
 
 def test_a_path_is_from_its_folder_or_from_the_home(tmp_path, monkeypatch):
@@ -36,8 +37,12 @@ def test_components_of_a_model_are_from_the_folder(tmp_path):
     assert stage.model.parts == (str(tmp_path / "v.safetensors"), str(tmp_path / "t.gguf"))
 
 
-def test_upscalers_are_files_of_the_folder_or_names(tmp_path):
+def test_upscalers_and_detectors_are_of_the_folder_or_names(tmp_path):
     (tmp_path / "4x.pth").touch()
     cascade = Cascade(stages=(Stage(),) * 2, transitions=(Transition(upscaler="4x.pth"),))
-    moved = with_absolute_paths(GenerateRequest(prompt="x", cascade=cascade, init_upscaler="4x-Sharp"), tmp_path)
+    (tmp_path / "nets/faces").mkdir(parents=True)
+    details = (DetailRef(label="face", model="nets/faces"), DetailRef(label="face", model="faces"))
+    request = GenerateRequest(prompt="x", cascade=cascade, init_upscaler="4x-Sharp", details=details)
+    moved = with_absolute_paths(request, tmp_path)
+    assert [one.model for one in moved.details] == [str(tmp_path / "nets/faces"), "faces"]
     assert (moved.cascade.transitions[0].upscaler, moved.init_upscaler) == (str(tmp_path / "4x.pth"), "4x-Sharp")

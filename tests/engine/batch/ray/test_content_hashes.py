@@ -10,6 +10,7 @@ from mezzotint.batch.ray.content_hashes import ContentHashes, Need, standard_has
 from mezzotint.catalog import Catalog
 from mezzotint.errors import StorageError, UnknownModel
 from mezzotint.protocol import Cascade, LoraRef, ModelRef, Stage, Transition
+from mezzotint.values.details import DetailRef
 
 
 def request(folder, *stages, **changes):
@@ -26,7 +27,11 @@ def test_all_that_decides_an_image_is_needed_once(tmp_path):
 
     first = Stage(model=ModelRef(id="starter", vae="v"), weights="w.gguf", loras=(LoraRef(path="own"),))
     one = request(tmp_path, first, Stage(), Stage(model=ModelRef(id="big")), loras=(LoraRef(path="all"),))
-    other = request(tmp_path, Stage(model=ModelRef(id="big")), embeddings=("words",))
+    detector = tmp_path / "detector"
+    detector.mkdir()
+    (detector / "model.safetensors").touch()
+    details = (DetailRef(label="face", model=str(detector)), DetailRef(label="face", model="a name"))
+    other = request(tmp_path, Stage(model=ModelRef(id="big")), embeddings=("words",), details=details)
     hashes = ContentHashes(hashed, "starter")
     needs = hashes.required([one, other])
     expected = [
@@ -37,6 +42,7 @@ def test_all_that_decides_an_image_is_needed_once(tmp_path):
         ("model", "big"),
         ("file", "all"),
         ("file", "words"),
+        ("file", str(detector / "model.safetensors")),
     ]
     assert [(need.kind, need.name) for need in needs] == expected
     hashes.required([one, other])

@@ -25,6 +25,7 @@ from mezzotint.protocol import (
 )
 from mezzotint.stages import pipeline
 from mezzotint.stages.images.pending_decode import read_latents, undecoded, write_latents
+from mezzotint.values.details import DetailRef
 
 SIDE = 64
 
@@ -58,6 +59,16 @@ def left_behind(request_for, monkeypatch):
 def decode_latents_file(path, events=None, **changes):
     request = DecodeRequest(path=str(path), **changes)
     return Engine(Catalog.standard()).decode(request, (events if events is not None else []).append, lambda: False)
+
+
+def test_an_image_without_its_detail_pass_says_so(left_behind):
+    latents, pending = read_latents(left_behind)
+    request = replace(pending.record.request, details=(DetailRef(label="face", model="/gone"),))
+    undetailed = replace(pending, record=replace(pending.record, request=request))
+    events = []
+    image = decode_latents_file(write_latents(left_behind.parent, latents, undetailed), events)
+    assert any(isinstance(event, Notice) and "without its detail pass" in event.message for event in events)
+    assert read_metadata(Path(image.path)).request.details == ()
 
 
 def test_the_same_image_where_it_was_to_go(left_behind, request_for, tmp_path):
