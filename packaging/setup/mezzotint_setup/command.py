@@ -1,0 +1,143 @@
+"""The command `python -m mezzotint_setup`; packaging/setup/README.md describes its events."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from mezzotint_setup.errors import Paused, SetupFailed
+from mezzotint_setup.events import Reporter, Stop
+from mezzotint_setup.install import Installer
+from mezzotint_setup.look import look
+from mezzotint_setup.payload import BACKENDS, Payload
+from mezzotint_setup.removal import remove_all
+from mezzotint_setup.root import Root, default_root, remember
+from mezzotint_setup.start import command_line, start
+
+_FAILED, _PAUSED = 1, 3
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(words)
+    if rest and arguments.command not in ("start", "run"):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    arguments.rest = rest
+    reporter = Reporter(jsonl=arguments.jsonl, stream=sys.stderr if arguments.command in ("start", "run") else None)
+    stop = Stop()
+    stop.on_signals()
+    if arguments.jsonl:
+        stop.listen(sys.stdin)
+    try:
+        return _COMMANDS[arguments.command](_Context(arguments, reporter, stop))
+    except SetupFailed as failure:
+        reporter.failed(failure)
+        return _FAILED
+    except Paused:
+        reporter.paused()
+        return _PAUSED
+
+
+class _Context:
+    """What a command works with."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        reporter: Reporter,
+        stop: Stop,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.arguments, self.reporter, self.stop = arguments, reporter, stop
+        self.root = Root(arguments.root or default_root())
+        self._payload: Path = arguments.payload or Path(
+            environment.get("MEZZOTINT_SETUP_PAYLOAD") or Path(__file__).parents[1]
+        )
+        mirror = environment.get("MEZZOTINT_MIRROR")
+        self._mirrors = (mirror,) if mirror else ()
+
+    def installer(self) -> Installer:
+        """What changes the root."""
+        return Installer(
+            root=self.root,
+            payload=Payload.read(self._payload),
+            reporter=self.reporter,
+            stop=self.stop,
+            mirrors=self._mirrors,
+        )
+
+
+def _start(context: _Context) -> int:
+    return start(context.installer(), context.arguments.rest)
+
+
+def _run(context: _Context) -> int:
+    return command_line(context.installer(), context.arguments.rest)
+
+
+def _look(context: _Context) -> int:
+    context.reporter.result(look(context.root, context.installer().payload))
+    return 0
+
+
+def _install(context: _Context) -> int:
+    context.installer().install(context.arguments.backend, context.arguments.wheels)
+    if context.arguments.remember:
+        remember(context.root.path)
+    return 0
+
+
+def _back(context: _Context) -> int:
+    context.reporter.done(context.installer().back())
+    return 0
+
+
+def _repair(context: _Context) -> int:
+    context.installer().repair(context.arguments.wheels)
+    return 0
+
+
+def _remove(context: _Context) -> int:
+    left = remove_all(context.root, purge=context.arguments.purge, models=context.arguments.models)
+    context.reporter.result({"event": "removed", "left": [str(path) for path in left]})
+    return 0
+
+
+_COMMANDS: dict[str, Callable[[_Context], int]] = {
+    "start": _start,
+    "run": _run,
+    "look": _look,
+    "install": _install,
+    "back": _back,
+    "repair": _repair,
+    "remove": _remove,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--root", type=Path, help="folder of the versions")
+    shared.add_argument("--payload", type=Path, help="folder that the installer made")
+    shared.add_argument("--jsonl", action="store_true", help="events as JSON lines; 'pause' on stdin pauses")
+    parser = argparse.ArgumentParser(prog="mezzotint-setup", description="Installs and starts Mezzotint.")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def add(name: str, text: str, **options: bool) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text, parents=[shared], allow_abbrev=False, **options)  # type: ignore[arg-type]
+
+    add("start", "open the window; the rest is passed to it", add_help=False)
+    add("run", "run mezzotint on the command line; the rest is passed to it", add_help=False)
+    add("look", "show this machine, the build advised, and what each needs, as JSON")
+    install = add("install", "get a build, try it, and switch to it")
+    install.add_argument("--backend", required=True, choices=BACKENDS)
+    install.add_argument("--remember", action="store_true", help="use --root from now on")
+    repair = add("repair", "build the version in use again")
+    for each in (install, repair):
+        each.add_argument("--wheels", type=Path, metavar="FOLDER", help="take the packages from a folder, offline")
+    add("back", "switch to the version before")
+    removal = add("remove", "remove the program's versions; images, models and settings stay")
+    removal.add_argument("--purge", action="store_true", help="also settings, queue and caches")
+    removal.add_argument("--models", action="store_true", help="also the folder of models")
+    return parser

@@ -1,0 +1,67 @@
+"""Removes the program: never images, and models and settings only if asked for."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from mezzotint_setup.root import Root, data_folder, remove
+
+_OURS = (
+    "versions",
+    "downloads",
+    "cache",
+    "python",
+    "payloads",
+    "current.json",
+    "updates.json",
+    "lock",
+)
+_NEVER = {"models", "undecoded", "engine"}
+
+
+def remove_all(
+    root: Root,
+    *,
+    purge: bool = False,
+    models: bool = False,
+    environment: Mapping[str, str] = os.environ,
+    system: str = sys.platform,
+) -> list[Path]:
+    """Remove versions, downloads, cache and Python; returns what could not be removed."""
+    if not root.path.is_dir():
+        wanted: list[Path] = []
+    else:
+        with root.owned():
+            root.drop_parts()
+        wanted = [root.path / name for name in _OURS]
+    data = data_folder(environment, system)
+    wanted.append(data / "engine" / "elsewhere.json")
+    if purge:
+        wanted += _settings(environment, system)
+    if models and not environment.get("MEZZOTINT_MODELS"):
+        wanted.append(data / "models")
+    left = [path for path in wanted if not remove(path)]
+    for folder in (root.path, data / "engine", data):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    return left
+
+
+def _settings(environment: Mapping[str, str], system: str) -> list[Path]:
+    """Settings, queue and caches where engine/mezzotint/paths.py has them; folders that were moved are left alone."""
+    home = Path(environment.get("USERPROFILE" if system == "win32" else "HOME") or Path.home())
+    data = data_folder(environment, system)
+    if system == "win32":
+        folders = {"CONFIG": data, "CACHE": data / "Cache", "STATE": data}
+    elif system == "darwin":
+        folders = {"CONFIG": data, "CACHE": home / "Library" / "Caches" / "mezzotint", "STATE": data}
+    else:
+        places = {"CONFIG": ".config", "CACHE": ".cache", "STATE": ".local/state"}
+        folders = {
+            name: Path(environment.get(f"XDG_{name}_HOME") or home / place) / "mezzotint"
+            for name, place in places.items()
+        }
+    found = [folder for name, folder in folders.items() if not environment.get(f"MEZZOTINT_{name}") and folder.is_dir()]
+    # Where folders coincide, models and images that are not decoded yet lie beside the settings.
+    return [path for folder in dict.fromkeys(found) for path in folder.iterdir() if path.name not in _NEVER]

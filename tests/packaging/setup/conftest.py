@@ -1,0 +1,31 @@
+"""A server, a payload and a folder of versions."""
+
+import sys
+
+import pytest
+from setup_made import Server, installer, write_payload
+
+if sys.platform == "win32":
+    collect_ignore_glob = ["test_install*.py", "test_start*.py"]  # the stand-in for uv makes links
+
+
+@pytest.fixture
+def server(tmp_path):
+    made = Server(tmp_path / "served")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def payload(tmp_path, server):
+    return write_payload(tmp_path / "payload", server.folder, server.url)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def made(root, payload):
+    return installer(root, payload)
