@@ -1,9 +1,14 @@
-"""The three networks of starter-dit: together four and a half million weights."""
+"""The three networks of starter-dit, together four and a half million weights; reading those of finished models."""
+
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from diffusers import AutoencoderKL, PixArtTransformer2DModel
 from torch import nn
 from transformers import T5Config, T5EncoderModel
+
+from mezzotint.checkpoints.weight_file import read_weights
 
 IMAGE_SIDE = 128
 LATENT = 16
@@ -11,6 +16,8 @@ WIDTH = 192
 LAYERS = 6
 TEXT_LAYERS = 2
 TOKENS = 64
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def build_autoencoder(seed: int) -> AutoencoderKL:
@@ -75,3 +82,23 @@ def build_denoiser(seed: int) -> PixArtTransformer2DModel:
         use_additional_conditions=False,
         interpolation_scale=1,
     )
+
+
+def load_network(kind: type[Network], folder: Path) -> Network:
+    """Read a network of a class of diffusers or transformers from its folder, in float32, for inference."""
+    network: Network = _empty(kind, folder)
+    files = sorted(folder.glob("*.safetensors"))
+    read = read_weights(files, on_bytes=lambda _: None, cancelled=lambda: False)
+    tensors = {name: value.float() for name, value in read}
+    state = network.state_dict()
+    stored = {state[name].data_ptr() for name in tensors}
+    tied = {name: value for name, value in state.items() if value.data_ptr() in stored}
+    network.load_state_dict(tied | tensors)
+    network.float().eval()
+    return network
+
+
+def _empty(kind: Any, folder: Path) -> Any:  # noqa: ANN401
+    if hasattr(kind, "config_class"):  # of transformers
+        return kind(kind.config_class.from_pretrained(folder, local_files_only=True))
+    return kind.from_config(kind.load_config(folder, local_files_only=True))

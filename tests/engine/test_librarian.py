@@ -59,7 +59,7 @@ NAMES = (
     *("gallery.boards", "gallery.board", "gallery.label", "gallery.looks"),
     *("upscale", "upscalers", "remove_background", "complete", "draw"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
-    *("hidden_models", "known_models", "offer", "get", "quantize", "verify"),
+    *("hidden_models", "known_models", "search_hub", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),
     *("training_check", "training_caption", "training_runs"),
 )

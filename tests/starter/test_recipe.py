@@ -22,8 +22,7 @@ from mezzotint_starter import recipe, sheets
 from mezzotint_starter.__main__ import parser, plan_from
 from mezzotint_starter.autoencoder import encode_scenes, image_tensor, normalize_latents
 from mezzotint_starter.denoising import HIGH_FROM, PromptEncoder, noise_levels, prompts_for
-from mezzotint_starter.loading import load_network
-from mezzotint_starter.networks import build_autoencoder, build_text_encoder
+from mezzotint_starter.networks import build_autoencoder, build_text_encoder, load_network
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.vocabulary import build_tokenizer
 

@@ -15,8 +15,7 @@ from mezzotint_starter.export import GUIDANCE_SCALE
 from mezzotint_starter.flow.edit_latents import edit_latents
 from mezzotint_starter.flow.flow_export import SHARED, STEPS, build_kontext, export_flow
 from mezzotint_starter.flow.flow_training import FlowStage, FlowTextEncoders, build_flow_transformer, train_flow
-from mezzotint_starter.loading import load_network
-from mezzotint_starter.networks import IMAGE_SIDE, TOKENS
+from mezzotint_starter.networks import IMAGE_SIDE, TOKENS, load_network
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.sheets import SampleLogger, save_sheet
 

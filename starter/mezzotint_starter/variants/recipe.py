@@ -28,8 +28,7 @@ from mezzotint_starter.denoising import Course
 from mezzotint_starter.dit_recipe import train_watched
 from mezzotint_starter.export import Parts, note
 from mezzotint_starter.latents import scene_latents
-from mezzotint_starter.loading import load_network
-from mezzotint_starter.networks import IMAGE_SIDE, LATENT
+from mezzotint_starter.networks import IMAGE_SIDE, LATENT, load_network
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.variants.delta import write_variant
 from mezzotint_starter.variants.low_rank import add_low_rank

@@ -19,8 +19,7 @@ from mezzotint.checkpoints.delta.writing import write_delta
 from mezzotint.images.control.canny import canny
 from mezzotint.training.distributed import Processes
 from mezzotint_starter.latents import training_latents
-from mezzotint_starter.loading import load_network
-from mezzotint_starter.networks import IMAGE_SIDE
+from mezzotint_starter.networks import IMAGE_SIDE, load_network
 from mezzotint_starter.plan import Plan
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 from mezzotint_starter.variants.low_rank import add_low_rank, merge_low_rank

@@ -14,8 +14,7 @@ from mezzotint_starter.flow.flow_training import (
     prompts_at,
     train_flow,
 )
-from mezzotint_starter.loading import load_network
-from mezzotint_starter.networks import TOKENS, build_autoencoder
+from mezzotint_starter.networks import TOKENS, build_autoencoder, load_network
 
 STAGE = FlowStage(phase="flow", steps=2, batch=6, rate=1e-3, seed=0)
 ALL = slice(None)

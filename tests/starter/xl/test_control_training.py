@@ -18,7 +18,7 @@ from mezzotint.images.reading import read_image
 from mezzotint.paths import assets_folder
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 from mezzotint_starter import recipe
-from mezzotint_starter.loading import load_network
+from mezzotint_starter.networks import load_network
 from mezzotint_starter.plan import miniature
 from mezzotint_starter.xl.control_training import COMPONENT, FOLDER, WEIGHTS, build_control, write_control
 
