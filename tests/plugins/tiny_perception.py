@@ -95,9 +95,9 @@ def _written(of: Any, config: Any, folder: Path) -> Any:
     return network
 
 
-def write_pointing_detector(folder: Path, label: str = "face") -> None:
+def write_pointing_detector(folder: Path, label: str = "face", num_queries: int = 1) -> None:
     """Write a detector that finds one object in every image, in its lower right quarter, with a score of 0.88."""
-    network = write_detector(folder, (label, "nothing"), num_queries=1)
+    network = write_detector(folder, (label, "nothing"), num_queries=num_queries)
     for head, bias in (
         (network.model.decoder.class_embed, [2.0, -9.0]),
         (network.model.decoder.bbox_embed, [99.0] * 4),

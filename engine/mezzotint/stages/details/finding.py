@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from mezzotint.perception.detecting import Detector
     from mezzotint.stages.models.placement import Placement
 
+Box = tuple[int, int, int, int]  # left, top, right, bottom in pixels
 FindDetectors = Callable[[str | None], Sequence[Path]]
 
 MOST_FOUND = 32  # of one label, those of the highest scores
 SMALLEST = 8  # pixels: less is noise, or gains nothing
 _ACTIVATIONS = 160 * 10**6  # bytes; RT-DETR v2 r50vd and r101vd were measured at 125 and 127 MB, at 640 x 640
 _NAMED = 8
+_SAME = 0.7  # intersection over union: two such boxes show one object, as is usual for non-maximum suppression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +109,13 @@ def _found(image: Image.Image, each: Sought, placement: "Placement", device: "to
 
     def find() -> tuple[DetailFound, ...]:
         made = each.detector.find(image, wanted=(detail.label,), least_score=detail.confidence)
-        boxes = [_whole_pixels(box, image.size) for box in made.boxes.tolist()]
-        pairs = zip(boxes, made.scores.tolist(), strict=True)
-        large = (pair for pair in pairs if min(pair[0][2] - pair[0][0], pair[0][3] - pair[0][1]) >= SMALLEST)
-        return tuple(DetailFound(label=detail.label, box=box, score=round(score, 4)) for box, score in large)
+        boxes: dict[Box, float] = {}
+        for corners, score in zip(made.boxes.tolist(), made.scores.tolist(), strict=True):
+            box = _whole_pixels(corners, image.size)
+            large = min(box[2] - box[0], box[3] - box[1]) >= SMALLEST
+            if large and all(_overlap(box, other) < _SAME for other in boxes):
+                boxes[box] = score
+        return tuple(DetailFound(label=detail.label, box=box, score=round(score, 4)) for box, score in boxes.items())
 
     try:
         with placement.hosting(each.detector.network, device) as guest, guest.counting():
@@ -121,11 +126,15 @@ def _found(image: Image.Image, each: Sought, placement: "Placement", device: "to
     return find()[:MOST_FOUND]
 
 
-def _whole_pixels(box: Sequence[float], size: tuple[int, int]) -> tuple[int, int, int, int]:
+def _whole_pixels(box: Sequence[float], size: tuple[int, int]) -> Box:
     left, top, right, bottom = box
-    return (
-        max(0, math.floor(left)),
-        max(0, math.floor(top)),
-        min(size[0], math.ceil(right)),
-        min(size[1], math.ceil(bottom)),
-    )
+    end = (min(size[0], math.ceil(right)), min(size[1], math.ceil(bottom)))
+    return (max(0, math.floor(left)), max(0, math.floor(top)), *end)
+
+
+def _overlap(one: Box, other: Box) -> float:
+    """Area of the intersection of two boxes over that of their union."""
+    sides = (min(one[2], other[2]) - max(one[0], other[0]), min(one[3], other[3]) - max(one[1], other[1]))
+    common = max(0, sides[0]) * max(0, sides[1])
+    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return common / (sum(areas) - common)

@@ -93,6 +93,8 @@ class PartJob(Job):
     def _read_images(self, setup: CascadeSetup, _request: GenerateRequest) -> InputImages:
         size, inpaint = (setup.stages[0].width, setup.stages[0].height), setup.images.inpaint or Inpaint()
         canvas = InpaintCanvas(self._image, self._mask, inpaint, size, size)
+        for code, message in canvas.remarks.items():  # that it is larger than what the model makes
+            self._notice(code, message)
         return InputImages(init=self._image, canvas=canvas, inpaint=canvas.used)
 
     def _keep(self, _latents: "torch.Tensor", _undecoded: PendingDecode) -> None:

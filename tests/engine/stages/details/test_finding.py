@@ -43,6 +43,11 @@ def test_what_is_found_and_where(folder):
     assert detecting_bytes([one]) > detecting_bytes([]) == 0
 
 
+def test_one_object_is_found_once(tmp_path):
+    write_pointing_detector(tmp_path / "twice", num_queries=3)
+    assert len(find(look(tmp_path / "twice"))[0]) == 1
+
+
 def test_the_first_that_has_the_label(folder, tmp_path):
     other = tmp_path / "cats"
     write_pointing_detector(other, "cat")
