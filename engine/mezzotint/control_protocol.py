@@ -65,6 +65,29 @@ class ControlRef:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlImageRequest:
+    """Make a control image of an image file."""
+
+    path: str
+    preprocess: Preprocess
+    output: str | None = None  # a folder or PNG file; None: next to the image, or in the cache for the window
+    overwrite: bool = False
+    device: str = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlImageMade:
+    """A control image on disk."""
+
+    path: str
+    width: int
+    height: int
+    sha256: str  # of the pixels, row by row, RGB
+    preprocess: Preprocess
+    networks: tuple[str, ...]  # folders of those that made it
+
+
 _VALUES: Mapping[str, Value] = {
     "image": Path(),
     "model": Path(),

@@ -7,6 +7,7 @@ from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.fingerprint import fingerprint
+from mezzotint.control_protocol import ControlImageMade, ControlImageRequest
 from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, UpscaledImage, UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.normalization.selection import GroupNormBackend
@@ -174,6 +175,16 @@ class Engine:
             self.close()  # what other jobs left on the device
             file = self._catalog.upscaler(request.upscaler)
             return UpscaleJob(request, file, self._facts, on_event, cancelled).run()
+
+    def prepare_control(
+        self, request: ControlImageRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never
+    ) -> ControlImageMade:
+        """Make a control image of an image file and save it. Raises MezzotintError."""
+        with translate_errors():
+            from mezzotint.perception.control_file import make_control_image
+
+            self.close()  # what other jobs left on the device
+            return make_control_image(request, self._preparation, self._facts, on_event, cancelled)
 
     def remove_background(
         self, request: BackgroundRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never

@@ -9,13 +9,16 @@ import pytest
 from flow_parity import SIDE, request_of
 from PIL import Image
 from tiny_control import weights_of, write_tiny_control
+from tiny_perception import write_depth
 from tiny_sdxl import write_tiny_sdxl
 
-from mezzotint import codec
+from mezzotint import codec, paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli import main
+from mezzotint.control_protocol import ControlImageRequest
 from mezzotint.engine import Engine
-from mezzotint.errors import ImageRefused, ModelRefused, UsageError
+from mezzotint.errors import ImageRefused, ModelRefused, UnknownModel, UsageError
+from mezzotint.images.canvas import fit
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     ControlRef,
@@ -123,6 +126,23 @@ def test_an_inpainting_network_and_preprocessing(engine, asked, control, tmp_pat
         for controls in ((), (control,), (replace(control, preprocess="canny"),))
     ]
     assert all(np.abs(one - other).max() > 0 for one, other in ((found[0], found[1]), (found[1], found[2])))
+
+
+def test_a_network_prepares_the_image_as_the_command_does(engine, asked, control, tmp_path):
+    depth = replace(asked, controls=(replace(control, preprocess="depth"),))
+    with pytest.raises(UnknownModel, match="`mezzotint models get depth-anything/Depth-Anything-V2-Small-hf`"):
+        run(engine, depth)
+    network = paths.models_folder() / "depth-small"
+    write_depth(network)
+    made = run(engine, depth)
+    (used,) = made.stages[0].controls
+    assert (used.preprocess, [file.path for file in used.networks]) == ("depth", [str(network / "model.safetensors")])
+    assert read_metadata(Path(made.images[0].path)).request.controls[0].preprocess == "depth"
+    fitted = fit(Image.open(control.image).convert("RGB"), SIDE, SIDE, Image.Resampling.LANCZOS)
+    fitted.save(tmp_path / "fitted.png")
+    prepared = engine.prepare_control(ControlImageRequest(path=f"{tmp_path}/fitted.png", preprocess="depth"))
+    ready = run(engine, replace(asked, controls=(replace(control, image=prepared.path),)))
+    assert made.images[0].sha256 == ready.images[0].sha256
 
 
 def test_several_requests_have_their_own_control_images(engine, asked, control, tmp_path):

@@ -57,7 +57,7 @@ NAMES = (
     ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
     *("gallery.boards", "gallery.board", "gallery.label", "gallery.looks"),
-    *("upscale", "upscalers", "remove_background", "complete", "draw"),
+    *("upscale", "upscalers", "remove_background", "prepare_control", "complete", "draw"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "search_hub", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),
@@ -118,7 +118,7 @@ def test_the_table_holds_every_method_of_the_contract(client):
     jobs = {name for name, method in client.librarian.methods().items() if method.job}
     assert jobs == {
         *("gallery.scan", "gallery.looks", "get", "quantize", "remove_background", "upscale", "verify"),
-        *("batch_look", "loras"),
+        *("batch_look", "loras", "prepare_control"),
     }
 
 

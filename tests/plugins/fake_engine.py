@@ -60,6 +60,9 @@ class FakeCatalog:
     def backgrounds(self):
         return ("BiRefNet_lite-ONNX",)
 
+    def looking(self, purpose):
+        return {"Depth-Small": "/models/Depth-Small"} if purpose == "depth" else {}
+
 
 def model_info(**changes) -> ModelInfo:
     values = {

@@ -22,7 +22,25 @@ from mezzotint.values.basic import shown
 
 VERSION = 3  # of the extension's API
 # The extension's preprocessors that there are here, and what an image that is ready shows.
-MODULES: Mapping[str, Preprocess] = {"none": "none", "canny": "canny", "tile_resample": "tile"}
+MODULES: Mapping[str, Preprocess] = {
+    "none": "none",
+    "canny": "canny",
+    "softedge_hed": "lines",
+    "softedge_hedsafe": "lines",
+    "softedge_pidinet": "lines",
+    "softedge_pidisafe": "lines",
+    "softedge_teed": "lines",
+    "scribble_hed": "scribble",
+    "scribble_pidinet": "scribble",
+    "scribble_xdog": "scribble",
+    "depth_anything": "depth",
+    "depth_anything_v2": "depth",
+    "depth_midas": "depth",
+    "depth": "depth",
+    "openpose": "pose",
+    "dw_openpose_full": "pose",
+    "tile_resample": "tile",
+}
 _TYPES: Mapping[str, ControlType] = {"softedge": "hed", "normalmap": "normal", "segmentation": "segment"}
 _BALANCED = ("balanced", "0", "")
 # What changes nothing here: memory is planned, and edges have thresholds of their own.

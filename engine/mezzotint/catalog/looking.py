@@ -1,7 +1,7 @@
 """Networks that look at images, by purpose: folders in transformers' layout among the models."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,12 @@ RECOMMENDED: dict[Purpose, str] = {
     "depth": "depth-anything/Depth-Anything-V2-Small-hf",
     "pose": "usyd-community/vitpose-base-simple",
     "background": "onnx-community/BiRefNet_lite-ONNX",
+}
+PERSON = "person"
+# What prepares control images: purposes, and of detectors what they find.
+PREPARING: Mapping[str, tuple[tuple[Purpose, str | None], ...]] = {
+    "depth": (("depth", None),),
+    "pose": (("detection", PERSON), ("pose", None)),
 }
 _MOST_FOLDERS = 5000  # of a place
 _FOLDERS = ("detection", "detectors", "depth", "pose")  # in which they may be kept among others

@@ -17,6 +17,7 @@ COMMANDS = {
     "grid": "batch.grid",
     "queue": "queue.queue",
     "decode": "images.decode",
+    "control": "images.control",
     "upscale": "images.upscale",
     "remove-background": "images.remove_background",
     "models": "models.models",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mezzotint.control_protocol import ControlImageMade, ControlImageRequest
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams, PathsParams
 from mezzotint.library_protocol import (
@@ -111,6 +112,12 @@ class LibraryServices:
         """Return one model with its components."""
         return self._make_catalog().inspect(ref)
 
+    def prepare_control(self, asked: ControlImageRequest, tell: OnEvent, cancelled: IsCancelled) -> ControlImageMade:
+        """Make a control image of an image file."""
+        from mezzotint.library.control.preparing import prepare_control
+
+        return prepare_control(asked, self._make_catalog, tell, cancelled)
+
     def upscalers(self) -> tuple[str, ...]:
         """Return the names of all upscalers found, the bundled one first."""
         return self._make_catalog().upscalers()
@@ -149,6 +156,11 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
         "upscalers": Method(params=None, run=lambda *_: services.upscalers()),
         "upscale": Method(params=UpscaleRequest, run=_upscale, job=True),
         "remove_background": Method(params=BackgroundRequest, run=_remove_background, job=True),
+        "prepare_control": Method(
+            params=ControlImageRequest,
+            run=lambda asked, tell, cancelled: services.prepare_control(asked, tell, cancelled),
+            job=True,
+        ),
         "gallery.scan": Method(
             params=GalleryScan,
             run=lambda asked, tell, cancelled: services.gallery.scan(asked, tell, cancelled),

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from mezzotint.catalog.looking import Purpose
+from mezzotint.catalog.looking import PERSON, PREPARING, Purpose
 from mezzotint.checkpoints.looking_folder import purpose_of
 from mezzotint.errors import ImageRefused
 from mezzotint.images.control.methods import METHODS
@@ -29,14 +29,9 @@ from mezzotint.protocol import IsCancelled, Preprocess
 T = TypeVar("T")
 
 Host = Callable[[nn.Module], AbstractContextManager[object]]  # inside, the network is on its device
-PERSON = "person"
 _MOST_PEOPLE = 20
 _KEPT = 8  # control images
 _UNTRACED = 256 * 2**20  # bytes that a network needs for an image if that cannot be traced, such as a detector
-_PURPOSES: dict[Preprocess, tuple[tuple[Purpose, str | None], ...]] = {
-    "depth": (("depth", None),),
-    "pose": (("detection", PERSON), ("pose", None)),
-}
 
 
 class FindNetwork(Protocol):
@@ -55,7 +50,7 @@ class ControlPreparation:
 
     def networks(self, how: Preprocess) -> tuple[Path, ...]:
         """The folders of the networks that it takes; raises UnknownModel with the command that gets one."""
-        return tuple(self._find(purpose, label) for purpose, label in _PURPOSES.get(how, ()))
+        return tuple(self._find(purpose, label) for purpose, label in PREPARING.get(how, ()))
 
     def needed_bytes(self, how: Preprocess) -> int:
         """Bytes that its networks need on the device, one at a time: weights, and what an image of usual shape needs.

@@ -137,6 +137,8 @@ def test_units_of_controlnet():
     assert plain.image == other.image == third.image
     model, place = "/c/canny-xl.safetensors", "alwayson_scripts.controlnet.args[{}].image".format
     assert plain.control == ControlRef(image=place(0), model=model)
+    made = [read(**units({"module": one})).controls[0].control.preprocess for one in ("softedge_hed", "depth_midas")]
+    assert made == ["lines", "depth"]
     assert other.control == ControlRef(
         image=place(2), model=model, weight=0.5, end=0.7, type="hed", preprocess="canny"
     )  # fmt: skip
@@ -146,7 +148,7 @@ def test_units_of_controlnet():
     "change",
     [
         {"image": ""}, {"image": "no base64"}, {"image": {"image": PICTURE, "mask": PICTURE}}, {"mask": PICTURE},
-        {"model": "None"}, {"model": "/c/canny-xl.safetensors"}, {"module": "openpose"}, {"weight": 3},
+        {"model": "None"}, {"model": "/c/canny-xl.safetensors"}, {"module": "mlsd"}, {"weight": 3},
         {"guidance_start": 0.8, "guidance_end": 0.2}, {"control_mode": "ControlNet is more important"},
         {"union_control_type": "smell"}, {"enabled": "perhaps"},
     ],

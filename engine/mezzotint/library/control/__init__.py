@@ -1,0 +1,1 @@
+"""Control images for the window: made once, and kept for the next look."""
