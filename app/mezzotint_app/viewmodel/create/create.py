@@ -20,6 +20,7 @@ from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.checks import Checked, problems
 from mezzotint_app.viewmodel.create.command_line import command_line
 from mezzotint_app.viewmodel.create.faster import Faster
+from mezzotint_app.viewmodel.create.images.control_previews import ControlPreviews
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.references import ReferencesModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
@@ -73,6 +74,8 @@ class CreateModel(QObject):
         self._timed: tuple[PlanRequest | None, int] | None = None  # arguments of the last time estimate
         self.models = ModelChoices(librarian, self)
         self.references = ReferencesModel(librarian, pool, self)
+        self.control_previews = ControlPreviews(librarian, pool, self)
+        self.control_previews.noticed.connect(self.noticed)
         self.chosen = ModelSettings(state, self.models, self)
         self.prompts = Prompts(librarian, settings, state, pool, self)
         self.styles = StyleChoices(librarian, state, self)

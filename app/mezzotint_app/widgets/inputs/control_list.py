@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QPushButton, QVBoxLayout
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.controls import ControlChoice, with_images, with_model
+from mezzotint_app.viewmodel.create.images.control_previews import ControlPreviews
 from mezzotint_app.viewmodel.dropped.data import DropData
 from mezzotint_app.viewmodel.dropped.folder_of_images import SUFFIXES
 from mezzotint_app.widgets.drop_area import DropArea
@@ -22,8 +24,10 @@ class ControlList(DropArea):
 
     edited = Signal(tuple)
 
-    def __init__(self) -> None:
+    def __init__(self, previews: ControlPreviews) -> None:
         super().__init__()
+        self._previews = previews
+        previews.changed.connect(lambda: self.show_controls(self._controls))
         self._controls: tuple[ControlChoice, ...] = ()
         self._rows: list[ControlRow] = []
         self._add = QPushButton(icon("add"), self.tr("Add control image…"))
@@ -47,6 +51,7 @@ class ControlList(DropArea):
             self._make_row(len(self._rows))
         for row, control in zip(self._rows, self._controls, strict=True):
             row.show_control(control)
+            row.show_preview(self._previews.of(control))
 
     def rows(self) -> tuple[ControlRow, ...]:
         """One row per control image."""
@@ -101,6 +106,19 @@ class ControlList(DropArea):
         dialog.open()
         return dialog
 
+    def save_preview(self, place: int) -> QFileDialog:
+        """Open a file dialog for what is made of an image."""
+        control = self._controls[place]
+        beside = Path(control.image).with_suffix("")
+        dialog = QFileDialog(self, self.tr("Save control image"), f"{beside}-{control.preprocess}.png")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter("PNG (*.png)")
+        dialog.setDefaultSuffix("png")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self._previews.save(control, path))
+        dialog.open()
+        return dialog
+
     def _emit_edited(self, controls: tuple[ControlChoice, ...]) -> None:
         self.show_controls(controls)  # at once, as the next change builds on it
         self.edited.emit(controls)
@@ -111,6 +129,8 @@ class ControlList(DropArea):
         row.model_wanted.connect(lambda: self.choose_model(place))
         row.mask_wanted.connect(lambda: self.choose_mask(place))
         row.encoder_wanted.connect(lambda: self.choose_encoder(place))
+        row.preview_wanted.connect(lambda: self._previews.make(self._controls[place]))
+        row.save_wanted.connect(lambda: self.save_preview(place))
         row.removed.connect(lambda: self._remove(place))
         self._rows.append(row)
         self._layout.insertWidget(place, row)

@@ -5,8 +5,10 @@ from PySide6.QtWidgets import QCheckBox, QFormLayout, QFrame, QHBoxLayout, QPush
 
 from mezzotint.control_protocol import MAX_CONTROL_WEIGHT
 from mezzotint_app.viewmodel.create.controls import ControlChoice, preprocess_names, type_names
+from mezzotint_app.viewmodel.create.images.control_previews import ControlPreview
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.icon_button import icon_button
+from mezzotint_app.widgets.images.control_preview_box import ControlPreviewBox
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.interval_spin import IntervalSpin
@@ -28,6 +30,8 @@ class ControlRow(QFrame):
     mask_wanted = Signal()
     encoder_wanted = Signal()
     removed = Signal()
+    preview_wanted = Signal()
+    save_wanted = Signal()
 
     def __init__(self, *, is_layer: bool = False) -> None:
         super().__init__()
@@ -71,7 +75,14 @@ class ControlRow(QFrame):
         self._type.chosen.connect(lambda value: self.edited.emit({"type": value}))
         self._preprocess = ChoiceBox(self.tr("Prepare"), self.tr("What is made of the image first"))
         self._preprocess.chosen.connect(lambda value: self.edited.emit({"preprocess": value}))
+        self._preview = ControlPreviewBox()
+        self._preview.wanted.connect(self.preview_wanted)
+        self._preview.save_wanted.connect(self.save_wanted)
         self._build()
+
+    def show_preview(self, preview: ControlPreview) -> None:
+        """Show what is made of the image."""
+        self._preview.show_preview(preview, self._name)
 
     def show_control(self, control: ControlChoice) -> None:
         """Show a control image."""
@@ -97,6 +108,7 @@ class ControlRow(QFrame):
         )
         ways = [Choice(value=value, name=name) for value, name in preprocess_names().items()]
         self._preprocess.show_choices(ways, control.preprocess)
+        self._form.setRowVisible(self._preview, control.preprocess != "none" and not self._is_layer)
         self._name_parts()
         self._body.setEnabled(control.on)
         self._elide()
@@ -115,6 +127,8 @@ class ControlRow(QFrame):
             "interval": self._interval,
             "type": self._type,
             "preprocess": self._preprocess,
+            "preview": self._preview.make,
+            "save": self._preview.save,
         }
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802, ARG002
@@ -128,7 +142,7 @@ class ControlRow(QFrame):
         head.addWidget(self._remove)
         model, mask = _line(self._model, self._choose), _line(self._mask, self._everywhere, self._choose_mask)
         self._body = QWidget()
-        form = QFormLayout(self._body)
+        form = self._form = QFormLayout(self._body)
         form.setContentsMargins(0, 0, 0, 0)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
@@ -138,6 +152,7 @@ class ControlRow(QFrame):
         form.addRow(self.tr("Steps"), self._interval)
         form.addRow(self.tr("Shows"), self._type)
         form.addRow(self.tr("Prepare"), self._preprocess)
+        form.addRow("", self._preview)
         form.addRow(self.tr("Applies to"), mask)
         encoder = _line(self._encoder, self._found_encoder, self._choose_encoder)
         form.addRow(self.tr("Encoder"), encoder)

@@ -68,7 +68,7 @@ class CreateSections(QWidget):
             self.tr("Add embeddings…"), self.tr("Textual inversion files, used by their names in the prompt")
         )
         self.embeddings.edited.connect(lambda paths: model.chosen.change(embeddings=paths))
-        self.controls = ControlList()
+        self.controls = ControlList(model.control_previews)
         self.controls.edited.connect(lambda controls: model.chosen.change(controls=controls))
         self._controls_field = Field(self.tr("Control images"), self.controls)
         self.regions = RegionList()

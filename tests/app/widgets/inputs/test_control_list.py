@@ -95,3 +95,24 @@ def test_controls_of_two_rows_have_different_names(kit, page):
         for row in page.sections.controls.rows()
     ]
     assert not named[0] & named[1]
+
+
+def test_what_is_made_of_an_image_is_shown_and_saved(kit, page):
+    controls = page.sections.controls
+    controls.add(["/house.png"])
+    page.show_model()
+    parts = controls.rows()[0].parts()
+    row = controls.rows()[0]
+    assert not parts["preview"].isVisibleTo(row)  # of an image that is used as it is
+    parts["preprocess"].choose("canny")
+    page.show_model()
+    assert parts["preview"].isVisibleTo(row) and not parts["save"].isVisibleTo(row)
+    clicked(parts["preview"])
+    assert kit.librarian.last("prepare_control").params.preprocess == "canny" and not parts["preview"].isEnabled()
+    kit.librarian.fail(message="the image is damaged", method="prepare_control")
+    assert parts["preview"].isEnabled() and parts["preview"].accessibleName() == "Preview house.png"
+    dialog = controls.save_preview(0)
+    assert dialog.acceptMode() == dialog.AcceptMode.AcceptSave
+    dialog.fileSelected.emit("/edges.png")
+    assert kit.librarian.last("prepare_control").params.output == "/edges.png"
+    dialog.close()
