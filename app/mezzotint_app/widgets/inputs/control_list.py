@@ -112,7 +112,7 @@ class ControlList(DropArea):
         beside = Path(control.image).with_suffix("")
         dialog = QFileDialog(self, self.tr("Save control image"), f"{beside}-{control.preprocess}.png")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter("PNG (*.png)")
+        dialog.setNameFilter(self.tr("PNG image (*.png)"))
         dialog.setDefaultSuffix("png")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda path: self._previews.save(control, path))
