@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from mezzotint.values.basic import Number, Path, Value, one_of, plain_number, shown
+from mezzotint.values.basic import Number, Path, Value, YesNo, one_of, plain_number, shown
 from mezzotint.values.keyed import split_keyed, written_keyed
 
 # What a control image shows; a union ControlNet must be told, of others it is a note.
@@ -47,6 +47,7 @@ class ControlRef:
     end: float = 1.0
     type: ControlType | None = None  # None: as its network has only one, or as preprocessed
     preprocess: Preprocess = "none"
+    keep: bool = False  # whether what is made of the image is saved beside the result
     sha256: str | None = None  # of the ControlNet's file; if given, a changed file is refused
     image_sha256: str | None = None  # of the image; if given, a changed file is refused
     encoder: str | None = None  # the image encoder of an IP-Adapter; None: one near it
@@ -96,6 +97,7 @@ _VALUES: Mapping[str, Value] = {
     "end": Number(0, 1, 0.6),
     "type": one_of(ControlType),
     "preprocess": one_of(Preprocess),
+    "keep": YesNo(),
     "encoder": Path(),
     "mask": Path(),
 }

@@ -129,7 +129,7 @@ def test_an_inpainting_network_and_preprocessing(engine, asked, control, tmp_pat
 
 
 def test_a_network_prepares_the_image_as_the_command_does(engine, asked, control, tmp_path):
-    depth = replace(asked, controls=(replace(control, preprocess="depth"),))
+    depth = replace(asked, controls=(replace(control, preprocess="depth", keep=True),))
     with pytest.raises(UnknownModel, match="`mezzotint models get depth-anything/Depth-Anything-V2-Small-hf`"):
         run(engine, depth)
     network = paths.models_folder() / "depth-small"
@@ -141,6 +141,8 @@ def test_a_network_prepares_the_image_as_the_command_does(engine, asked, control
     fitted = fit(Image.open(control.image).convert("RGB"), SIDE, SIDE, Image.Resampling.LANCZOS)
     fitted.save(tmp_path / "fitted.png")
     prepared = engine.prepare_control(ControlImageRequest(path=f"{tmp_path}/fitted.png", preprocess="depth"))
+    kept = Path(made.images[0].path).with_name(f"{Path(made.images[0].path).stem}-control-1.png")
+    assert Image.open(kept).convert("RGB") == Image.open(prepared.path).convert("RGB")
     ready = run(engine, replace(asked, controls=(replace(control, image=prepared.path),)))
     assert made.images[0].sha256 == ready.images[0].sha256
 

@@ -35,6 +35,7 @@ def controls(draw):
         end=end,
         type=draw(st.sampled_from((None, *typing.get_args(ControlType)))),
         preprocess=draw(st.sampled_from(typing.get_args(Preprocess))),
+        keep=draw(st.booleans()),
         encoder=draw(st.none() | NAMES),
         mask=draw(st.none() | NAMES),
     )

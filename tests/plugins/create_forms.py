@@ -32,6 +32,7 @@ CONTROLS = st.builds(
     end=FRACTIONS,
     type=optional(st.sampled_from(CONTROL_TYPES)),
     preprocess=st.sampled_from(["none", "canny", "lines", "scribble", "depth", "pose", "gray", "tile"]),
+    keep=st.booleans(),
     on=st.booleans(),
 )
 

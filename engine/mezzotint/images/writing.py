@@ -1,6 +1,7 @@
 """Write images atomically, never over existing files unless asked to."""
 
 import hashlib
+import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -29,6 +30,13 @@ def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrit
         return encode_image(rgb, path.suffix, replace(record, image=replace(record.image, path=name)))
 
     return write_bytes(path, encoded, overwrite=overwrite)
+
+
+def write_png(image: Image.Image, path: Path, *, overwrite: bool) -> Path:
+    """Write an image alone as PNG; the name gets a suffix -1, -2, ... if it is taken."""
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return write_bytes(path, lambda _: file.getvalue(), overwrite=overwrite)
 
 
 def write_preview(jpeg: bytes, folder: Path, *, image: int, stage: int, step: int) -> Path:

@@ -1,12 +1,10 @@
 """Make a control image of an image file: from a request to a saved PNG."""
 
-import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from PIL import Image
 from torch import nn
 
 from mezzotint import machine
@@ -15,7 +13,7 @@ from mezzotint.control_protocol import ControlImageMade, ControlImageRequest
 from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.images.naming import edited_path
 from mezzotint.images.reading import read_image
-from mezzotint.images.writing import pixels_sha256, write_bytes
+from mezzotint.images.writing import pixels_sha256, write_png
 from mezzotint.memory.device import open_device
 from mezzotint.memory.machine.facts import MachineFacts
 from mezzotint.memory.residency import Residency
@@ -54,7 +52,7 @@ def make_control_image(
         made = preparation.prepared(image, how, host, cancelled)
     except ImageRefused as error:
         raise ImageRefused(f"{plain(path, 300)}: {error}") from None
-    saved = write_bytes(target, lambda _: _png(made), overwrite=request.overwrite)
+    saved = write_png(made, target, overwrite=request.overwrite)
     return ControlImageMade(
         path=str(saved),
         width=made.width,
@@ -79,9 +77,3 @@ def _hosted(network: nn.Module, device_id: str, facts: Facts) -> Iterator[None]:
     finally:
         residency.clear()
         device.close()
-
-
-def _png(image: Image.Image) -> bytes:
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()

@@ -29,6 +29,7 @@ class StageControl:
     index: int  # among the request's
     settings: ControlSettings
     preprocess: Preprocess
+    keep: bool = False
     channels: int = 3  # of the image as its network takes it: 1 in grey
     lora: LoraRef | None = None  # by which its model takes it
 
@@ -151,7 +152,7 @@ def _check_speedups(controls: Sequence[StageControl], sampling: Sampling) -> Non
 
 def _own_control(index: int, control: ControlRef, model: str) -> StageControl:
     """A control image that a model takes itself, maybe by a LoRA; raises UsageError for what that cannot be."""
-    usual = ControlRef(image=control.image, type=control.type, preprocess=control.preprocess)
+    usual = ControlRef(image=control.image, type=control.type, preprocess=control.preprocess, keep=control.keep)
     lora = None
     if control.model:
         lora = LoraRef(path=control.model, weight=control.weight)
@@ -164,7 +165,7 @@ def _own_control(index: int, control: ControlRef, model: str) -> StageControl:
     settings = ControlSettings(
         component="transformer", tensor=_TENSOR.format(index), weight=1.0, start=0.0, end=1.0, kind=_OWN
     )
-    return StageControl(index=index, settings=settings, preprocess=control.preprocess, lora=lora)
+    return StageControl(index=index, settings=settings, preprocess=control.preprocess, keep=control.keep, lora=lora)
 
 
 def _check_size(control: ControlRef, factor: int, size: tuple[int, int]) -> None:
@@ -189,7 +190,7 @@ def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoin
         kind=checkpoint.kind,
         mask=None if control.mask is None else f"{_TENSOR.format(index)}_mask",
     )
-    return StageControl(index=index, settings=settings, preprocess=control.preprocess)
+    return StageControl(index=index, settings=settings, preprocess=control.preprocess, keep=control.keep)
 
 
 def controls_used(

@@ -15,6 +15,7 @@ from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.families.text.clip_prompt import has_weights
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
+from mezzotint.images.writing import write_png
 from mezzotint.libraries import import_networks
 from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.perception.preparing import ControlPreparation
@@ -409,7 +410,19 @@ class Job:
         pipeline = work.pipeline
         pixels = inputs.composite(pipeline.decode(index, latents))
         done = with_memory(undecoded, pipeline.vae_tile, pipeline.placement.recoveries)
-        return self._deliver(work, pixels, done, request)
+        image = self._deliver(work, pixels, done, request)
+        if index == 0:
+            self._keep_controls(pipeline, inputs, Path(image.path), request)
+        return image
+
+    def _keep_controls(self, pipeline: "Pipeline", inputs: InputImages, beside: Path, request: GenerateRequest) -> None:
+        """Save the control images that are to be kept beside an image, which matters more than they do."""
+        try:
+            for number, control in pipeline.kept_controls(inputs):
+                path = beside.with_name(f"{beside.stem}-control-{number}.png")
+                write_png(control, path, overwrite=request.output.overwrite)
+        except StorageError as error:
+            self._notice("control_not_kept", f"a control image is not kept: {error}")
 
     def _deliver(
         self,

@@ -42,7 +42,7 @@ from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, Predict, denoise
 from mezzotint.stages.image_spec import ImageSpec
-from mezzotint.stages.images.control_inputs import ControlInputs, region_masks
+from mezzotint.stages.images.control_inputs import ControlInputs, prepared, region_masks
 from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.denoise_tiles import predict_in_tiles, refine_in_tiles
 from mezzotint.stages.images.enlarged import Enlarging
@@ -236,6 +236,14 @@ class Pipeline:
         setup, encode = self._setup.stages[stage], partial(self._to_latents, self._models[stage], is_control=True)
         size, inputs = (setup.width, setup.height), [image.inputs for image in images]
         return ControlInputs.of(setup.controls, inputs, size, self._prepared, encode, generators)
+
+    def kept_controls(self, inputs: InputImages) -> Iterator[tuple[int, Image.Image]]:
+        """Numbers, from 1, and control images that are to be saved, as the first stage is given them."""
+        setup = self._setup.stages[0]
+        for control in setup.controls:
+            if control.keep and control.preprocess != "none" and not control.settings.is_image_prompt:
+                size = (setup.width, setup.height)
+                yield control.index + 1, prepared(control, inputs, size, self._prepared)
 
     def _prepared(self, image: Image.Image, how: Preprocess, path: str) -> Image.Image:
         """The control image of an image; networks that make it are on the device meanwhile."""

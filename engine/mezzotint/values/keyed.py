@@ -27,4 +27,6 @@ def divided_values(text: str) -> tuple[str, ...]:
 
 def written_keyed(value: object) -> str:
     """A value as `split_keyed` reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return plain_number(value) if isinstance(value, float) else str(value).replace(",", ",,")

@@ -21,6 +21,7 @@ class ControlChoice:
     end: float = 1.0
     type: ControlType | None = None
     preprocess: Preprocess = "none"
+    keep: bool = False
     on: bool = True
     sha256: str | None = None  # of the ControlNet, if from an image's metadata
     image_sha256: str | None = None

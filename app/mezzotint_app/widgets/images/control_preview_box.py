@@ -1,7 +1,7 @@
 """What is made of a control image, below a button that makes it."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.create.images.control_previews import ControlPreview
 from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
@@ -24,6 +24,8 @@ class ControlPreviewBox(QWidget):
         self.save = QPushButton(self.tr("Save…"))
         self.save.setToolTip(self.tr("Save what is made of the image"))
         self.save.clicked.connect(self.save_wanted)
+        self.keep = QCheckBox(self.tr("Keep with results"))
+        self.keep.setToolTip(self.tr("Save what is made of the image beside each result"))
         self._picture = ThumbnailLabel(_PICTURE)
         self._said = plain_label(role="muted", wrap=True)
         buttons = QHBoxLayout()
@@ -37,6 +39,7 @@ class ControlPreviewBox(QWidget):
         layout.addLayout(buttons)
         layout.addWidget(self._picture)
         layout.addWidget(self._said)
+        layout.addWidget(self.keep)
         self.show_preview(ControlPreview(), "")
 
     def show_preview(self, preview: ControlPreview, name: str) -> None:
@@ -44,6 +47,7 @@ class ControlPreviewBox(QWidget):
         self.make.setEnabled(preview.state != "working")
         self.make.setAccessibleName(self.tr("Preview {name}").format(name=name))
         self.save.setAccessibleName(self.tr("Save what is made of {name}").format(name=name))
+        self.keep.setAccessibleName(self.tr("Keep what is made of {name} with results").format(name=name))
         self._picture.setAccessibleName(self.tr("What is made of {name}").format(name=name))
         self.save.setVisible(preview.state == "shown")
         self._picture.setVisible(preview.state == "shown")

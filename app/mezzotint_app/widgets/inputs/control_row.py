@@ -78,6 +78,7 @@ class ControlRow(QFrame):
         self._preview = ControlPreviewBox()
         self._preview.wanted.connect(self.preview_wanted)
         self._preview.save_wanted.connect(self.save_wanted)
+        self._preview.keep.clicked.connect(lambda on: self.edited.emit({"keep": on}))
         self._build()
 
     def show_preview(self, preview: ControlPreview) -> None:
@@ -108,6 +109,7 @@ class ControlRow(QFrame):
         )
         ways = [Choice(value=value, name=name) for value, name in preprocess_names().items()]
         self._preprocess.show_choices(ways, control.preprocess)
+        self._preview.keep.setChecked(control.keep)
         self._form.setRowVisible(self._preview, control.preprocess != "none" and not self._is_layer)
         self._name_parts()
         self._body.setEnabled(control.on)
@@ -129,6 +131,7 @@ class ControlRow(QFrame):
             "preprocess": self._preprocess,
             "preview": self._preview.make,
             "save": self._preview.save,
+            "keep": self._preview.keep,
         }
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802, ARG002

@@ -1,7 +1,6 @@
 """Make control images: by arithmetic in this process, by networks in a child process."""
 
 import hashlib
-import io
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +18,7 @@ from mezzotint.control_protocol import ControlImageMade, ControlImageRequest
 from mezzotint.images.control.methods import METHODS
 from mezzotint.images.naming import edited_path
 from mezzotint.images.reading import read_image
-from mezzotint.images.writing import pixels_sha256, write_bytes
+from mezzotint.images.writing import pixels_sha256, write_png
 from mezzotint.library.child import ChildCommand, own_environment, run_child
 from mezzotint.protocol import IsCancelled, OnEvent, Output
 
@@ -52,12 +51,11 @@ def prepare_control(
 
 def _made(request: ControlImageRequest, image: Image.Image, tell: OnEvent, cancelled: IsCancelled) -> ControlImageMade:
     if request.preprocess in METHODS:
-        made, file = METHODS[request.preprocess](image), io.BytesIO()
-        made.save(file, "PNG")
+        made = METHODS[request.preprocess](image)
         path = Path(request.path)
         output = Output(path=request.output, overwrite=request.overwrite)
         target = edited_path(output, path, f"{path.stem}-{request.preprocess}.png")
-        saved = write_bytes(target, lambda _: file.getvalue(), overwrite=request.overwrite)
+        saved = write_png(made, target, overwrite=request.overwrite)
         return _described(saved, made, request, ())
     words = ["-m", "mezzotint", "control", "--jsonl", "-q", "--preprocess", request.preprocess]
     words += ["--device", request.device, *(["--overwrite"] if request.overwrite else [])]

@@ -39,10 +39,11 @@ class ControlInputs:
     ) -> "ControlInputs":
         """Those of a stage of this size, in pixels; `encode(image, generator)` makes latents for transformers."""
 
-        def prepared(control: StageControl, each: InputImages) -> Image.Image:
-            """The image "RGB", fitted like an init image, then preprocessed."""
-            fitted = _fitted(each.controls[control.index], each, size)
-            return prepare(fitted, control.preprocess, each.controls_used[control.index].path)
+        def shown(control: StageControl, each: InputImages, generator: torch.Generator) -> torch.Tensor:
+            image = prepared(control, each, size, prepare)
+            if control.settings.takes_latents:
+                return encode(image, generator if control.settings.draws_latents else None)
+            return _pixels(control, image)
 
         masks = {
             control.settings.mask: torch.cat([_mask(control, each, size) for each in inputs])
@@ -53,12 +54,7 @@ class ControlInputs:
             settings=tuple(control.settings for control in controls),
             images={
                 control.settings.tensor: torch.cat(
-                    [
-                        encode(prepared(control, each), generator if control.settings.draws_latents else None)
-                        if control.settings.takes_latents
-                        else _pixels(control, prepared(control, each))
-                        for each, generator in zip(inputs, generators, strict=True)
-                    ]
+                    [shown(control, *one) for one in zip(inputs, generators, strict=True)]
                 )
                 for control in controls
                 if control.settings.is_shown_each_step
@@ -71,6 +67,12 @@ class ControlInputs:
         halves = 2 if conditioning.guided else 1
         rows = {name: torch.cat([image] * halves).to(device, dtype) for name, image in self.images.items()}
         return replace(conditioning, tensors={**conditioning.tensors, **rows}, controls=self.settings)
+
+
+def prepared(control: StageControl, inputs: InputImages, size: Size, prepare: Prepare) -> Image.Image:
+    """A control image "RGB", fitted like an init image, then preprocessed."""
+    fitted = _fitted(inputs.controls[control.index], inputs, size)
+    return prepare(fitted, control.preprocess, inputs.controls_used[control.index].path)
 
 
 def region_masks(inputs: InputImages, stage: StageSetup) -> list[Image.Image | None]:

@@ -107,6 +107,8 @@ def test_what_is_made_of_an_image_is_shown_and_saved(kit, page):
     parts["preprocess"].choose("canny")
     page.show_model()
     assert parts["preview"].isVisibleTo(row) and not parts["save"].isVisibleTo(row)
+    clicked(parts["keep"])
+    assert kit.create.chosen.settings().controls[0].keep
     clicked(parts["preview"])
     assert kit.librarian.last("prepare_control").params.preprocess == "canny" and not parts["preview"].isEnabled()
     kit.librarian.fail(message="the image is damaged", method="prepare_control")
