@@ -106,7 +106,7 @@ class GalleryBoards:
         connection.executemany("DELETE FROM labels WHERE content = ?", [(content,) for content in images])
         connection.executemany(
             "INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?)",
-            [(content, kind, name, folded(name)) for content, labels in images.items() for kind, name in labels],
+            [(content, kind, folded(name), name) for content, labels in images.items() for kind, name in labels],
         )
         connection.execute("INSERT OR REPLACE INTO facts VALUES ('labels', ?)", (self._journal.size(),))
 

@@ -42,8 +42,8 @@ CREATE TABLE ratings (content TEXT PRIMARY KEY, rating INTEGER NOT NULL) WITHOUT
 CREATE TABLE labels (
     content TEXT NOT NULL,
     kind TEXT NOT NULL,                  -- board, tag
-    name TEXT NOT NULL,
-    folded TEXT NOT NULL,                -- by which searches find it
+    folded TEXT NOT NULL,                -- the name, by which searches find it
+    name TEXT NOT NULL,                  -- after the key's columns: SQLite's check takes it for NULL before them
     PRIMARY KEY (content, kind, folded)
 ) WITHOUT ROWID;
 CREATE INDEX labels_folded ON labels (kind, folded, content);

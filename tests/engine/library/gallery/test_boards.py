@@ -138,7 +138,7 @@ def test_they_outlive_the_index_and_what_only_the_journal_has_is_taken_over(gall
     with open(tmp_path / "state" / "gallery-labels.jsonl", "a") as file:
         file.write('["board", "Late", null]\n["board", "Empty", false]\n["image", 3, []]\n["board", "x\\u0000", null]')
     again = opened(tmp_path)
-    assert [name for name, _, _ in boards(again)] == ["Late", "Smart", "Trip"]
+    assert [name for name, _, _ in boards(again)] == ["Late", "Smart", "Trip"] and again.notices() == ()
     again.close()
 
 
