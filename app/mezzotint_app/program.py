@@ -252,6 +252,7 @@ class Program(QObject):
         self.full_disk_redirect.message.connect(self.message)
         self.gallery.scanner.message.connect(self.message)
         self.gallery.trash.moved.connect(self._trashed)
+        self.gallery.trash.restored.connect(self._untrashed)
         self.access.unusable.connect(self.message)
         self.access.resolved.connect(self.resolved)
         self.access.opened.connect(lambda notice: self.message.emit(notice) if notice else None)
@@ -308,6 +309,10 @@ class Program(QObject):
     def _trashed(self, paths: tuple[str, ...]) -> None:
         for path in paths:
             self.create.preview.forget_result(path)
+
+    def _untrashed(self, paths: tuple[str, ...]) -> None:
+        for path in paths:
+            self.create.preview.bring_back(path)
 
     def _engine_changed(self) -> None:
         if self.engine.state() == "ready":

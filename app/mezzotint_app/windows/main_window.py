@@ -34,6 +34,7 @@ from mezzotint_app.windows.engine_notice import EngineNotice
 from mezzotint_app.windows.first_run import FirstRun
 from mezzotint_app.windows.first_size import first_size
 from mezzotint_app.windows.gallery.page import GalleryPage
+from mezzotint_app.windows.gallery.trash_notice import TrashNotice
 from mezzotint_app.windows.image_actions import ImageActions
 from mezzotint_app.windows.layout_persistence import LayoutPersistence
 from mezzotint_app.windows.librarian_notice import LibrarianNotice
@@ -116,6 +117,7 @@ class MainWindow(QMainWindow):
         program = self.program
         self.create_page = CreatePage(program.create, program.thumbnails, program.pool, engine=program.engine_state)
         self.create_page.footer.put_over_generate(PausedNotice(program.queue))
+        self.create_page.result.add_notice(TrashNotice(program.gallery.trash))
         self.queue_page = QueuePage(program.queue)
         self.gallery_page = GalleryPage(program.gallery)
         self.models_page = ModelsPage(program.library, program.cards, program.thumbnails)

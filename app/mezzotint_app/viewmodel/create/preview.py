@@ -91,6 +91,7 @@ class Preview(QObject):
         self._progress = TaskProgress()
         self._phases: PhaseSeconds | None = None
         self._results: tuple[Result, ...] = ()
+        self._removed: dict[str, tuple[int, Result]] = {}  # by path, with their places
         self._running: QueueRunning | None = None
         self._shown_path = ""
         self._loading = ""
@@ -194,8 +195,16 @@ class Preview(QObject):
 
     def forget_result(self, path: str) -> None:
         """Remove a result that was deleted or moved."""
+        self._removed |= {one.path: (at, one) for at, one in enumerate(self._results) if one.path == path}
         self._results = tuple(one for one in self._results if one.path != path)
         self.results_changed.emit()
+
+    def bring_back(self, path: str) -> None:
+        """Show a removed result again, where it was."""
+        at, result = self._removed.pop(path, (0, None))
+        if result is not None:
+            self._results = (*self._results[:at], result, *self._results[at:])[:MOST_RESULTS]
+            self.results_changed.emit()
 
     def forget_failure(self) -> None:
         """Clear the last error, because something new was requested."""

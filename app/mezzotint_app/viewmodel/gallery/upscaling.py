@@ -2,14 +2,31 @@
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Protocol
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, GalleryItem, UpscaledImage, UpscaleRequest
+from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, UpscaledImage, UpscaleRequest
 from mezzotint.protocol import ImageMetadata, Progress
 from mezzotint_app.processes.service import Failure, Service
 
 translate = QCoreApplication.translate
+
+
+class Enlarged(Protocol):
+    """What is known of an image that is enlarged."""
+
+    @property
+    def path(self) -> str:
+        """Its file."""
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
 
 
 class GalleryUpscaling(QObject):
@@ -44,7 +61,7 @@ class GalleryUpscaling(QObject):
         """Make backgrounds transparent, in copies next to the originals, after what is still waiting."""
         self._wait([BackgroundRequest(path=path) for path in paths])
 
-    def start_second_pass(self, images: Sequence[GalleryItem], upscaler: str, scale: float, strength: float) -> None:
+    def start_second_pass(self, images: Sequence[Enlarged], upscaler: str, scale: float, strength: float) -> None:
         """Have images enlarged and denoised again; `second_pass` tells each, once its metadata is read."""
         for image in images:
             size = (round(image.width * scale), round(image.height * scale))

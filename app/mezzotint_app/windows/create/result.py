@@ -61,6 +61,10 @@ class CreateResult(QWidget):
         self._show_image()
         self._show_progress()
 
+    def add_notice(self, notice: QWidget) -> None:
+        """Show a notice above the recent images while it has something to say."""
+        self._layout.insertWidget(self._layout.indexOf(self.strip), notice)
+
     def cancel_button(self) -> QPushButton:
         """The button that stops the job."""
         return self._cancel
@@ -129,7 +133,7 @@ class CreateResult(QWidget):
         bars = QGridLayout()
         for bar in (self._bar, self._times):
             bars.addWidget(bar, 0, 0)
-        layout = QVBoxLayout(self)
+        layout = self._layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 12)
         layout.setSpacing(8)
         layout.addWidget(self.view, 1)

@@ -25,7 +25,7 @@ from mezzotint_app.windows.gallery.side_panel import GallerySidePanel
 from mezzotint_app.windows.gallery.similarity_notice import SimilarityNotice
 from mezzotint_app.windows.gallery.status import GalleryStatus
 from mezzotint_app.windows.gallery.trash_notice import TrashNotice
-from mezzotint_app.windows.gallery.upscale_dialog import UpscaleDialog
+from mezzotint_app.windows.gallery.upscale_dialog import ask_upscale
 from mezzotint_app.windows.gallery.upscale_notice import UpscaleNotice
 
 _NEIGHBOURS = 500  # images on either side that the full-screen viewer can browse
@@ -108,7 +108,7 @@ class GalleryPage(QWidget):
                 "edit": do(lambda one: self.edit_image.emit(one.path)),
                 "as_style": do(lambda one: self.style_asked.emit(one.path)),
                 "in_canvas": do(lambda one: self.open_in_canvas.emit(one.path)),
-                "upscale": lambda: self._with_selected(self._upscale_items),
+                "upscale": lambda: self._with_selected(lambda items: ask_upscale(self._gallery.upscaling, items, self)),
                 "cut_out": lambda: self._with_selected(self._remove_backgrounds),
                 "compare": lambda: self._with_selected(lambda items: self.compare.emit(_paths(items))),
                 "similar": do(lambda one: self._gallery.similarity.sort_by(one.path)),
@@ -330,23 +330,6 @@ class GalleryPage(QWidget):
 
     def _remove_backgrounds(self, items: list[GalleryItem]) -> None:
         self._gallery.upscaling.remove_backgrounds([one.path for one in items])
-
-    def _upscale_items(self, items: list[GalleryItem]) -> None:
-        size = f"{items[0].width} × {items[0].height}" if len(items) == 1 else ""
-        dialog, upscaling = UpscaleDialog(len(items), size, self), self._gallery.upscaling
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        upscaling.listed.connect(dialog.show_upscalers)
-
-        def start() -> None:
-            strength = dialog.strength()
-            if strength is None:
-                upscaling.start([one.path for one in items], dialog.upscaler(), dialog.scale())
-            else:
-                upscaling.start_second_pass(items, dialog.upscaler(), dialog.scale(), strength)
-
-        dialog.accepted.connect(start)
-        upscaling.list_upscalers()
-        dialog.open()
 
     def _trash_items(self, items: list[GalleryItem]) -> None:
         def agreed(do_not_ask: bool) -> None:

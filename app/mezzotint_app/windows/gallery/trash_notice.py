@@ -28,5 +28,7 @@ class TrashNotice(NoticeBar):
         super().hideEvent(event)
 
     def _show(self) -> None:
-        count = self._trash.undoable()
+        around = self.parentWidget()
+        on_screen = around is None or around.isVisible()  # of the pages that have one, only the open one tells
+        count = self._trash.undoable() if on_screen else 0
         self.show_text(self.tr("Moved to trash: {0}").format(images_count(count)) if count else "")

@@ -1,5 +1,8 @@
 """The dialog for enlarging images."""
 
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -12,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint.library_protocol import BUNDLED_UPSCALER, MOST_SCALE
+from mezzotint_app.viewmodel.gallery.upscaling import Enlarged, GalleryUpscaling
 from mezzotint_app.viewmodel.queue.texts import images_count
 from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label
@@ -127,3 +131,22 @@ class UpscaleDialog(QDialog):
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         return buttons
+
+
+def ask_upscale(upscaling: GalleryUpscaling, images: Sequence[Enlarged], parent: QWidget) -> None:
+    """Ask how images are enlarged, and enlarge them."""
+    size = f"{images[0].width} × {images[0].height}" if len(images) == 1 else ""
+    dialog = UpscaleDialog(len(images), size, parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    upscaling.listed.connect(dialog.show_upscalers)
+
+    def start() -> None:
+        strength = dialog.strength()
+        if strength is None:
+            upscaling.start([one.path for one in images], dialog.upscaler(), dialog.scale())
+        else:
+            upscaling.start_second_pass(images, dialog.upscaler(), dialog.scale(), strength)
+
+    dialog.accepted.connect(start)
+    upscaling.list_upscalers()
+    dialog.open()

@@ -224,6 +224,9 @@ def test_the_last_results_the_newest_first_and_each_once(kit):
     assert len({one.path for one in results}) == MOST_RESULTS
     kit.create.preview.forget_result("/5.png")
     assert kit.create.preview.results()[0].path == f"/{MOST_RESULTS + 2}.png"
+    kit.create.preview.bring_back("/5.png")
+    kit.create.preview.bring_back("/5.png")
+    assert kit.create.preview.results() == results
 
 
 def test_the_last_results_are_there_again_after_a_restart(kit):
