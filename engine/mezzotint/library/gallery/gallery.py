@@ -44,6 +44,7 @@ class Gallery:
         folder = folder or state_folder()
         self._stars = StarJournal(folder / "gallery-stars.jsonl")
         self._scanning = threading.Lock()
+        self._sorted: tuple[tuple[object, ...], list[int]] = ((), [])  # by similarity, and for which query
         self._sent_notices = 0  # number of notices already sent
         self._database = GalleryDatabase(folder / "gallery.db", on_open=self._load)
         self.boards = GalleryBoards(self._database, LabelJournal(folder / "gallery-labels.jsonl"), self._contents_of)
@@ -78,7 +79,10 @@ class Gallery:
             # S608: `where` holds only our own terms; values are bound.
             where, values = condition(query, self.boards.searches(connection))
             if look is not None:
-                found = by_similarity(connection, where, values, look)
+                key = (where, *values, look, connection.total_changes, _version(connection))
+                if self._sorted[0] != key:  # the next pages follow in the same order
+                    self._sorted = (key, by_similarity(connection, where, values, look))
+                found = self._sorted[1]
                 return GalleryPage(total=len(found), items=_items(connection, found[offset : offset + limit]))
             total = connection.execute(f"SELECT count(*) FROM images WHERE {where}", values).fetchone()[0]  # noqa: S608
             order = _ORDERS.get(query.order, _ORDERS["newest"])
@@ -162,6 +166,11 @@ def _contents(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str,
     """Return the content keys of indexed images, by path."""
     question = "SELECT path, content FROM images WHERE path = ? AND readable"
     return dict(row for path in paths for row in connection.execute(question, (path,)).fetchall())
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Return a number that changes with what other processes write."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _items(connection: sqlite3.Connection, numbers: Sequence[int]) -> tuple[GalleryItem, ...]:
