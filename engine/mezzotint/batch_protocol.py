@@ -243,3 +243,44 @@ class BatchError:
     kind: str  # kind of MezzotintError
     message: str
     exit_code: int
+
+
+# ---- wildcards
+
+MOST_DRAWN = 1000  # prompts of one request
+MOST_WILDCARD_TEXT = 4 << 20  # bytes of a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawRequest:
+    """Request for what is drawn for a prompt with wildcards and alternatives, by seed."""
+
+    prompt: str
+    wildcards: str  # folder
+    seeds: tuple[int, ...]
+    given: dict[str, str] = field(default_factory=dict)  # texts by name, instead of those in files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WildcardFolder:
+    """Request for the names of a folder's wildcards."""
+
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WildcardName:
+    """Request for the text of a wildcard."""
+
+    folder: str
+    name: str  # as in a prompt, without underscores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveWildcard:
+    """Request to write the text of a wildcard."""
+
+    folder: str
+    name: str
+    text: str  # a line for each value; # begins a comment
+    replaces: bool = False  # False: an existing wildcard of that name is an error

@@ -95,6 +95,27 @@ def faster_models(model: ModelInfo, models: Iterable[ModelInfo]) -> tuple[FastMo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HubSearch:
+    """Request to search the hub for image models by words of their names."""
+
+    words: str
+    endpoint: str | None = None  # None: HF_ENDPOINT or the hub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubModel:
+    """A model that the hub found; everything here is what its owner states."""
+
+    id: str  # owner/name
+    family: str  # empty if it cannot be told
+    runs: bool | None  # whether this version of Mezzotint supports it; None if that cannot be told
+    licence: str
+    downloads: int | None  # of the last month
+    bytes: int | None  # of everything in the repository, of which only some files are downloaded
+    gated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
     """A device that can run models."""
 

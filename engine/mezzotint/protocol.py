@@ -29,6 +29,8 @@ from mezzotint.memory_protocol import Quantization as Quantization
 from mezzotint.memory_protocol import Scheme as Scheme
 from mezzotint.model_protocol import DeviceInfo as DeviceInfo
 from mezzotint.model_protocol import EngineInfo as EngineInfo
+from mezzotint.model_protocol import HubModel as HubModel
+from mezzotint.model_protocol import HubSearch as HubSearch
 from mezzotint.model_protocol import ModelDefaults as ModelDefaults
 from mezzotint.model_protocol import ModelInfo as ModelInfo
 from mezzotint.model_protocol import ModelPart as ModelPart

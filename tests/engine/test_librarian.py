@@ -35,6 +35,10 @@ from mezzotint.protocol import ImageMetadata, ModelInfo, ModelRef, Output
 NAMES = (
     *(
         "models",
+        "search_hub",
+        "wildcards",
+        "wildcard_text",
+        "save_wildcard",
         "loras",
         "cards",
         "save_card",

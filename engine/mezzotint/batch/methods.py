@@ -13,17 +13,23 @@ from mezzotint.batch_protocol import (
     BatchTasks,
     BatchWrite,
     BatchWritten,
+    DrawRequest,
     DryTotals,
+    SaveWildcard,
+    WildcardFolder,
+    WildcardName,
 )
 from mezzotint.codec import to_json
 from mezzotint.errors import UsageError
 from mezzotint.library.params import PathParams
-from mezzotint.library_protocol import ApplyStyle, DrawRequest
+from mezzotint.library_protocol import ApplyStyle
 from mezzotint.protocol import GenerateRequest, IsCancelled, OnEvent
 from mezzotint.rpc.server import Method
 from mezzotint.trouble import shown
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from mezzotint.batch.manifest.manifest_cache import ManifestCache
     from mezzotint.catalog import Catalog
 
@@ -42,8 +48,18 @@ def batch_methods(make_catalog: MakeCatalog) -> dict[str, Method]:
         "batch_status": Method(params=BatchFolder, run=of.status, lane="waiting"),
         "batch_tasks": Method(params=BatchTasks, run=of.tasks, lane="waiting"),
         "apply_style": Method(params=ApplyStyle, run=of.apply_style),
+        "wildcards": Method(params=WildcardFolder, run=lambda asked, *_: _files().names(asked), lane="apart"),
+        "wildcard_text": Method(params=WildcardName, run=lambda asked, *_: _files().text_of(asked), lane="apart"),
+        "save_wildcard": Method(params=SaveWildcard, run=lambda asked, *_: _files().save(asked), lane="apart"),
         "draw": Method(params=DrawRequest, run=lambda asked, *_: _draw(asked), lane="apart"),
     }
+
+
+def _files() -> "ModuleType":
+    """Loaded on first use."""
+    from mezzotint.batch.tasks import wildcard_files
+
+    return wildcard_files
 
 
 def _draw(asked: DrawRequest) -> tuple[str, ...]:

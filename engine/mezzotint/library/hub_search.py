@@ -9,8 +9,7 @@ from mezzotint.library.downloads.messages import HubEntries, HubEntry, SearchHub
 from mezzotint.library.downloads.source import endpoint_of
 from mezzotint.library.known_models import known_models
 from mezzotint.library.offer import fetching_command
-from mezzotint.library_protocol import HubModel, HubSearch
-from mezzotint.protocol import Event, IsCancelled
+from mezzotint.protocol import Event, HubModel, HubSearch, IsCancelled
 
 LONGEST = 100  # characters of the words
 _PIPELINE = "diffusers:"

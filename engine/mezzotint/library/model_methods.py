@@ -7,8 +7,6 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.library.params import PathParams
 from mezzotint.library_protocol import (
     GetRequest,
-    HubModel,
-    HubSearch,
     KnownModel,
     KnownModelsRequest,
     ModelPlace,
@@ -16,7 +14,7 @@ from mezzotint.library_protocol import (
     QuantizeRequest,
     Verified,
 )
-from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent, PartChoice, PartFiles
+from mezzotint.protocol import HubModel, HubSearch, IsCancelled, ModelInfo, ModelRef, OnEvent, PartChoice, PartFiles
 from mezzotint.rpc.server import Method
 
 MakeCatalog = Callable[[], Catalog]

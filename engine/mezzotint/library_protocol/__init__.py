@@ -45,7 +45,6 @@ class TokenCount:
 
 
 CompletionKind = Literal["tag", "lora", "embedding", "wildcard"]
-MOST_DRAWN = 1000  # prompts of one request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +66,6 @@ class Completion:
     text: str  # the tag as in its file; a name without suffix
     detail: str = ""  # of a tag how often it occurs, and the alias that was typed
     path: str = ""  # of a LoRA or an embedding
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawRequest:
-    """Request for what is drawn for a prompt with wildcards and alternatives, by seed."""
-
-    prompt: str
-    wildcards: str  # folder
-    seeds: tuple[int, ...]
 
 
 # ---- images
@@ -300,27 +290,6 @@ class Offer:
     free_bytes: int  # on the target disk
     target: str  # target folder or file
     problem: str | None  # reason if it cannot be downloaded or used
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubSearch:
-    """Request to search the hub for image models by words of their names."""
-
-    words: str
-    endpoint: str | None = None  # None: HF_ENDPOINT or the hub
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubModel:
-    """A model that the hub found; everything here is what its owner states."""
-
-    id: str  # owner/name
-    family: str  # empty if it cannot be told
-    runs: bool | None  # whether this version of Mezzotint supports it; None if that cannot be told
-    licence: str
-    downloads: int | None  # of the last month
-    bytes: int | None  # of everything in the repository, of which only some files are downloaded
-    gated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from fetched_here import children, fetched_here  # noqa: F401
 from mezzotint.errors import DownloadFailed, UsageError
 from mezzotint.library.downloads import search as network
 from mezzotint.library.hub_search import search_hub
-from mezzotint.library_protocol import HubModel, HubSearch
+from mezzotint.protocol import HubModel, HubSearch
 
 
 def entry(name, *tags, **more):

@@ -15,7 +15,6 @@ from mezzotint.library.model_methods import model_methods
 from mezzotint.library.params import PathParams
 from mezzotint.library_protocol import (
     GetRequest,
-    HubSearch,
     KnownModel,
     KnownModelsRequest,
     ModelPlace,
@@ -23,7 +22,7 @@ from mezzotint.library_protocol import (
     QuantizeRequest,
     Verified,
 )
-from mezzotint.protocol import ModelInfo, ModelRef, PartChoice
+from mezzotint.protocol import HubSearch, ModelInfo, ModelRef, PartChoice
 
 JOBS = {"get", "quantize", "verify"}
 

@@ -142,7 +142,7 @@ class CanvasModel(QObject):
         self.candidates.clear()
         self.document.reset(layers, frame)
         self._saved_as_is = True
-        self.shown.emit(self.document.bounds().united(self.document.frame()))
+        self.shown.emit(self.document.content().united(self.document.frame()))
 
     def open_init_image(self) -> None:
         """Replace the canvas by the init image of the Create page, with its mask and inpainting settings."""

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from mezzotint.library_protocol import HubModel, HubSearch
+from mezzotint.protocol import HubModel, HubSearch
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored

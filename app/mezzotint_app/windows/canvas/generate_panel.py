@@ -22,6 +22,7 @@ from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER, MAX_P
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.control_row import ControlRow
 from mezzotint_app.widgets.inputs.field import Field
+from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.path_list import file_dialog
 from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 from mezzotint_app.widgets.inputs.spin_room import indent
@@ -83,6 +84,7 @@ class GeneratePanel(QWidget):
             (self.tr("Images"), self._count),
         ):
             form.addRow(words, widget)
+        align_names(form)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)

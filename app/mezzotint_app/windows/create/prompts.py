@@ -11,6 +11,7 @@ from mezzotint_app.widgets.inputs.prompt_edit import PromptEdit
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.windows.create.history_dialog import HistoryDialog
 from mezzotint_app.windows.create.style_bar import StyleBar
+from mezzotint_app.windows.create.wildcards_dialog import WildcardsDialog
 
 _EXAMPLE = 300  # characters of an example
 
@@ -78,6 +79,8 @@ class CreatePrompts(QWidget):
         )
         self.history = icon_button("search", self.tr("Earlier prompts"))
         self.history.clicked.connect(self.open_history)
+        self.wildcards = icon_button("dice", self.tr("Wildcards…"))
+        self.wildcards.clicked.connect(self.open_wildcards)
         self._lines = TokenLine(self._words.tokens), TokenLine(self._words.negative_tokens)
         self._field = Field(self.tr("Prompt"), self.prompt)
         self._negative_field = Field(self.tr("Negative prompt"), self.negative)
@@ -91,7 +94,8 @@ class CreatePrompts(QWidget):
         counted = QHBoxLayout()
         counted.setSpacing(8)
         counted.addWidget(self._lines[0], 1)
-        counted.addWidget(self.history, 0, Qt.AlignmentFlag.AlignTop)
+        for button in (self.wildcards, self.history):
+            counted.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self._field)
         layout.addLayout(counted)
         for label in (self._alternatives, self._draws, self._undrawn):
@@ -123,6 +127,16 @@ class CreatePrompts(QWidget):
         """Open the search in earlier prompts."""
         dialog = HistoryDialog(self._words, self)
         dialog.chosen.connect(self._words.set_prompt)
+        dialog.open()
+        return dialog
+
+    def open_wildcards(self) -> WildcardsDialog:
+        """Open the editor of wildcards."""
+        dialog = WildcardsDialog(self._words.wildcards, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.insert_asked.connect(
+            lambda word: self._words.set_prompt(" ".join(filter(None, (self._words.prompt().rstrip(), word))))
+        )
         dialog.open()
         return dialog
 

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mezzotint.library_protocol import HubModel, KnownModel, Offer
+from mezzotint.library_protocol import KnownModel, Offer
+from mezzotint.protocol import HubModel
 from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models.get_model import GetModel

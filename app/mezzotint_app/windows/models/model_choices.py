@@ -12,7 +12,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mezzotint.library_protocol import HubModel, KnownModel
+from mezzotint.library_protocol import KnownModel
+from mezzotint.protocol import HubModel
 from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.foreign_text import in_one_line, plain_tooltip

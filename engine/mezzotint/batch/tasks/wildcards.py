@@ -4,28 +4,29 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from mezzotint.batch_protocol import MOST_DRAWN, MOST_WILDCARD_TEXT, DrawRequest
 from mezzotint.catalog.place import at_home
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.library_protocol import MOST_DRAWN, DrawRequest
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import is_text
 
 MOST_PROMPTS = 10_000  # per row
 DEEPEST = 8  # nested wildcards
 MOST_CHOICES = 1000  # drawn for one prompt, or wildcards in it
-_MOST_BYTES = 4 << 20  # per file
 _MOST_LINES = 100_000
 _MOST_TEXT = 64 << 20  # characters of all prompts of a row
 _FIRST_STAND_IN = 0xF0000  # private-use characters, which no prompt needs
 
 # Names consist of word characters, so that none can be `..`; bounded, so that a run of underscores stays fast.
-_WILDCARD = re.compile(r"__(\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8})__")
+_NAME = r"\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8}"
+_WILDCARD = re.compile(f"__({_NAME})__")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _ESCAPED = re.compile(r"\\([{|}\\])")
 _HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # noncharacters, while drawing choices
@@ -35,8 +36,9 @@ _SHOWN = {ord(hidden): mark for mark, hidden in _HIDDEN.items()}
 class Wildcards:
     """The wildcard files of one folder, each read once. Without a folder, `__x__` is plain text."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None, given: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`given`: texts by name, instead of those in files."""
+        self._folder, self._given = folder, given
         self._lines: dict[str, tuple[str, ...]] = {}
         self._texts: dict[str, tuple[str, ...]] = {}
 
@@ -95,16 +97,35 @@ class Wildcards:
         return self._lines[name]
 
     def _read(self, name: str) -> tuple[str, ...]:
-        folder = self._folder or Path()
-        path = folder.joinpath(*f"{name}.txt".split("/"))
-        try:
-            inside = path.resolve().is_relative_to(folder.resolve())
-            data = read_limited(path, _MOST_BYTES) if inside else b""
-        except (ModelRefused, StorageError, OSError, RuntimeError) as error:
-            raise UsageError(f"the wildcard __{plain(name)}__ has no readable file: {plain(error, 300)}") from None
-        if not inside:
-            raise UsageError(f"the wildcard __{plain(name)}__ is outside its folder {plain(folder, 200)}")
-        return _lines_of(data, name)
+        if name in self._given:
+            return _lines_of(self._given[name].encode(errors="surrogateescape"), name)
+        return _lines_of(wildcard_data(self._folder or Path(), name), name)
+
+
+def is_wildcard_name(name: str) -> bool:
+    """Whether a prompt can name a wildcard so."""
+    return re.fullmatch(_NAME, name) is not None
+
+
+def wildcard_path(folder: Path, name: str) -> Path:
+    """Return the file of a wildcard. Raises UsageError if that is outside the folder."""
+    path = folder.joinpath(*f"{name}.txt".split("/"))
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"the wildcard __{plain(name)}__ has no readable file: {plain(error, 300)}") from None
+    if not inside:
+        raise UsageError(f"the wildcard __{plain(name)}__ is outside its folder {plain(folder, 200)}")
+    return path
+
+
+def wildcard_data(folder: Path, name: str) -> bytes:
+    """Return what is in the file of a wildcard. Raises UsageError."""
+    path = wildcard_path(folder, name)
+    try:
+        return read_limited(path, MOST_WILDCARD_TEXT)
+    except (ModelRefused, StorageError, OSError) as error:
+        raise UsageError(f"the wildcard __{plain(name)}__ has no readable file: {plain(error, 300)}") from None
 
 
 def drawn(request: DrawRequest) -> tuple[str, ...]:
@@ -114,7 +135,7 @@ def drawn(request: DrawRequest) -> tuple[str, ...]:
             f"{len(request.seeds)} prompts of {len(request.prompt)} characters are too many: at most {MOST_DRAWN} "
             f"of {MAX_PROMPT} are drawn at once"
         )
-    wildcards = Wildcards(at_home(Path(request.wildcards)) if request.wildcards else None)
+    wildcards = Wildcards(at_home(Path(request.wildcards)) if request.wildcards else None, request.given)
     return tuple(wildcards.drawn(request.prompt, seed) for seed in request.seeds)
 
 

@@ -7,7 +7,7 @@ from mezzotint.checkpoints.plain_text import size
 from mezzotint.cli.columns import columns
 from mezzotint.cli.command_options import add_command, add_json
 from mezzotint.cli.context import Context
-from mezzotint.library_protocol import HubModel, HubSearch
+from mezzotint.protocol import HubModel, HubSearch
 
 if TYPE_CHECKING:
     from mezzotint.cli.command_options import Commands

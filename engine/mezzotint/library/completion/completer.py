@@ -68,7 +68,7 @@ class Completer:
 
     def _listed(self, kind: CompletionKind, wildcards: str) -> Files:
         if kind == "wildcard":
-            return dict.fromkeys(_wildcard_names(at_home(Path(wildcards))), "") if wildcards else {}
+            return dict.fromkeys(wildcard_names(at_home(Path(wildcards))), "") if wildcards else {}
         catalog = self._make_catalog()
         files = catalog.loras() if kind == "lora" else catalog.embeddings()
         return {name: str(path) for name, path in files.items() if is_text(name) and is_text(str(path))}
@@ -85,7 +85,8 @@ def _ranked(names: Files, word: str) -> list[str]:
     return sorted(having, key=lambda name: not name.lower().startswith(wanted))
 
 
-def _wildcard_names(root: Path) -> Iterator[str]:
+def wildcard_names(root: Path) -> Iterator[str]:
+    """Yield the names of all wildcards in a folder, those of a subfolder with its name before a slash."""
     count = 0
     for folder, inner, files in os.walk(root):
         below = Path(folder).relative_to(root)

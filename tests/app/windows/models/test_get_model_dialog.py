@@ -4,7 +4,8 @@ import pytest
 from fake_service import FakeService
 from PySide6.QtCore import Qt
 
-from mezzotint.library_protocol import HubModel, HubSearch, KnownModel, KnownModelsRequest, Offer
+from mezzotint.library_protocol import KnownModel, KnownModelsRequest, Offer
+from mezzotint.protocol import HubModel, HubSearch
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.models.get_model import GetModel

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mezzotint.batch.tasks.wildcards import DEEPEST, MOST_PROMPTS, Wildcards, drawn
+from mezzotint.batch_protocol import DrawRequest
 from mezzotint.errors import UsageError
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.library_protocol import DrawRequest
 
 
 @pytest.fixture

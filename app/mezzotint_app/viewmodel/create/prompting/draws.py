@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from mezzotint.library_protocol import DrawRequest
+from mezzotint.batch_protocol import DrawRequest
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored

@@ -12,6 +12,7 @@ from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion
 from mezzotint_app.viewmodel.create.prompting.draws import PromptDraws
 from mezzotint_app.viewmodel.create.prompting.history import PromptHistory
 from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST, PromptTokens
+from mezzotint_app.viewmodel.create.prompting.wildcard_editor import WildcardEditor
 from mezzotint_app.viewmodel.create.state import CreateState
 
 
@@ -36,6 +37,7 @@ class Prompts(QObject):
         self.completion = PromptCompletion(librarian, settings, self)
         self.negative_completion = PromptCompletion(librarian, settings, self)
         self.draws = PromptDraws(librarian, settings, self)
+        self.wildcards = WildcardEditor(librarian, settings, self)
         self.alternatives = PromptAlternatives(pool, self)
         self.alternatives.changed.connect(self._count)
         self._cut()
