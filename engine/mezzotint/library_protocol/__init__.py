@@ -44,7 +44,7 @@ class TokenCount:
     parts: tuple[int, ...] = ()  # tokens of each chunk, if there are several
 
 
-CompletionKind = Literal["tag", "lora", "embedding", "wildcard"]
+CompletionKind = Literal["tag", "lora", "embedding", "wildcard", "style"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

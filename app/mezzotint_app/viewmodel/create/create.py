@@ -106,6 +106,7 @@ class CreateModel(QObject):
             completion.failed.connect(self.noticed)
             completion.lora_chosen.connect(self.add_lora)
             completion.embedding_chosen.connect(self._add_embedding)
+            completion.style_chosen.connect(lambda name: self.styles.use_named(name, self.request(styled=False)))
         self.models.failed.connect(self.noticed)
         self.styles.applied.connect(self._apply_style)
         self.queued.connect(lambda _entry: self.preview.forget_failure())

@@ -58,6 +58,12 @@ class StyleChoices(QObject):
                 failed=self._fail,
             )
 
+    def use_named(self, name: str, request: GenerateRequest) -> None:
+        """Add the style of a name, if there is one."""
+        found = next((one for one in self._all if one.name == name), None)
+        if found is not None:
+            self.use(found, request)
+
     def stop_using(self, name: str) -> None:
         """Remove a style's texts; options that it has set stay."""
         self._state.change(styles=tuple(one for one in self.in_use() if one.name != name))

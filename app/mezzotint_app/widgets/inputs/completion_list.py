@@ -54,6 +54,7 @@ class CompletionList(QListWidget):
             "lora": self.tr("LoRA"),
             "embedding": self.tr("embedding"),
             "wildcard": self.tr("wildcard"),
+            "style": self.tr("style"),
         }
         detail = ", ".join(filter(None, (kinds[one.kind], one.detail)))
         item = QListWidgetItem(f"{one.text}   ({detail})" if detail else one.text)

@@ -79,7 +79,7 @@ class CreatePrompts(QWidget):
         )
         self.history = icon_button("search", self.tr("Earlier prompts"))
         self.history.clicked.connect(self.open_history)
-        self.wildcards = icon_button("dice", self.tr("Wildcards…"))
+        self.wildcards = icon_button("log", self.tr("Wildcards…"))
         self.wildcards.clicked.connect(self.open_wildcards)
         self._lines = TokenLine(self._words.tokens), TokenLine(self._words.negative_tokens)
         self._field = Field(self.tr("Prompt"), self.prompt)

@@ -47,6 +47,9 @@ class Completer:
             yield from (Completion(kind="tag", text=tag.name, detail=_detail(tag, alias)) for tag, alias in tags)
             return
         named = self._named(kind, query.wildcards)
+        if kind == "style":  # by the beginnings of their words, so that they do not crowd out tags
+            yield from (Completion(kind=kind, text=name) for name in named if _begins(name, query.word))
+            return
         yield from (Completion(kind=kind, text=name, path=named[name]) for name in _ranked(named, query.word))
 
     def _read(self, name: str) -> tuple[Tag, ...]:
@@ -69,6 +72,10 @@ class Completer:
     def _listed(self, kind: CompletionKind, wildcards: str) -> Files:
         if kind == "wildcard":
             return dict.fromkeys(wildcard_names(at_home(Path(wildcards))), "") if wildcards else {}
+        if kind == "style":
+            from mezzotint.library.styles.store import list_styles  # loads what reads pictures
+
+            return {one.name: "" for one in list_styles().styles}
         catalog = self._make_catalog()
         files = catalog.loras() if kind == "lora" else catalog.embeddings()
         return {name: str(path) for name, path in files.items() if is_text(name) and is_text(str(path))}
@@ -76,6 +83,11 @@ class Completer:
 
 def _detail(tag: Tag, alias: str) -> str:
     return ", ".join(filter(None, (alias, f"{tag.count:,}".replace(",", " ") if tag.count else "")))
+
+
+def _begins(name: str, word: str) -> bool:
+    wanted, lower = word.strip().lower(), name.lower()
+    return lower.startswith(wanted) or any(part.startswith(wanted) for part in lower.split())
 
 
 def _ranked(names: Files, word: str) -> list[str]:

@@ -87,3 +87,11 @@ def test_saving_removing_and_importing_refresh_the_list(kit):
     assert failed == ["taken"]
     assert told == ["ink", "2 styles added: a, b", "line 3"]
     assert kit.librarian.methods().count("styles") == 3
+
+
+def test_a_style_is_completed_by_its_name(kit):
+    kit.write("a boat")
+    kit.create.styles._listed(Styles(styles=(INK, FEW)))
+    kit.create.prompts.completion.style_chosen.emit("ink")
+    kit.create.prompts.completion.style_chosen.emit("gone")
+    assert [one.name for one in kit.create.styles.in_use()] == ["ink"]

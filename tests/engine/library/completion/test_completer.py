@@ -4,7 +4,8 @@ import pytest
 
 from mezzotint.errors import UsageError
 from mezzotint.library.completion.completer import Completer
-from mezzotint.library_protocol import Completion, CompletionQuery
+from mezzotint.library.styles.store import save_style
+from mezzotint.library_protocol import Completion, CompletionQuery, Style
 
 
 class Catalog:
@@ -77,3 +78,11 @@ def test_wildcards_are_files_of_a_folder(completer, tmp_path):
 @pytest.mark.parametrize("asked", [query("x" * 201, "lora"), query("", "lora", limit=0), query("", "lora", limit=101)])
 def test_odd_queries_find_nothing(completer, asked):
     assert completer.complete(asked) == ()
+
+
+def test_styles_by_the_beginnings_of_their_words(completer):
+    save_style(Style(name="Ink drawing", prompt="ink"))
+    save_style(Style(name="Old drawings", prompt="old"))
+    found = completer.complete(query("draw", "style"))
+    assert {one.text for one in found} >= {"Ink drawing", "Old drawings"} and {one.kind for one in found} == {"style"}
+    assert not {"Ink drawing", "Old drawings"} & {one.text for one in completer.complete(query("rawing", "style"))}

@@ -18,7 +18,7 @@ _LONGEST = 100  # characters before the cursor that are looked at
 _BEGINS: tuple[tuple[re.Pattern[str], tuple[CompletionKind, ...]], ...] = (
     (re.compile(r"<(?:l(?:o(?:r(?:a(?::([^<>:]*))?)?)?)?)?\Z"), ("lora",)),
     (re.compile(r"(?:^|(?<=[^\w]))__((?:(?!__)[\w./-])*)\Z"), ("wildcard",)),
-    (re.compile(r"(?:^|[,\n(){}|\[\]<>])\s*([^,\n(){}|\[\]<>:]*)\Z"), ("embedding", "tag", "lora")),
+    (re.compile(r"(?:^|[,\n(){}|\[\]<>])\s*([^,\n(){}|\[\]<>:]*)\Z"), ("embedding", "style", "tag", "lora")),
 )
 
 
@@ -58,8 +58,8 @@ def typed_at(text: str, place: int) -> Typed | None:
 
 
 def edit_of(typed: Typed, chosen: Completion, after: str) -> TextEdit:
-    """The edit that completes what was typed; `after` is the text behind it. A LoRA is taken out of the text."""
-    if chosen.kind == "lora":
+    """The edit that completes what was typed; `after` is the text behind it. LoRAs and styles are taken out."""
+    if chosen.kind in ("lora", "style"):
         return TextEdit(start=typed.start, end=typed.end, text="")
     if chosen.kind == "wildcard":
         return TextEdit(start=typed.start, end=typed.end, text=f"__{chosen.text}__")
@@ -76,6 +76,7 @@ class PromptCompletion(QObject):
     changed = Signal()
     lora_chosen = Signal(str)  # its file
     embedding_chosen = Signal(str)
+    style_chosen = Signal(str)  # its name
     failed = Signal(str)
 
     def __init__(self, librarian: Service, settings: Stored[Settings], parent: QObject | None = None) -> None:
@@ -119,6 +120,8 @@ class PromptCompletion(QObject):
         told = {"lora": self.lora_chosen, "embedding": self.embedding_chosen}.get(chosen.kind)
         if told is not None:
             told.emit(chosen.path)
+        elif chosen.kind == "style":
+            self.style_chosen.emit(chosen.text)
         return edit_of(typed, chosen, text[typed.end :])
 
     def _ask(self) -> None:

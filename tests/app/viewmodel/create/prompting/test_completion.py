@@ -59,6 +59,7 @@ def test_the_text_after_choosing():
     assert applied("(blu", TAG, ")") == "(blue eyes \\(x\\))"
     assert applied("an __an", Completion(kind="wildcard", text="animal")) == "an __animal__"
     assert applied("a, <lora:i", Completion(kind="lora", text="ink", path="/i")) == "a, "
+    assert applied("a, ink", Completion(kind="style", text="Ink drawing")) == "a, "
     assert applied("in", Completion(kind="embedding", text="in_k", path="/i")) == "in_k, "
 
 
@@ -95,6 +96,13 @@ def test_files_that_are_chosen_are_told(completion, service, qtbot):
     service.answer((Completion(kind="lora", text="ink", path="/l/ink.safetensors"),))
     completion.choose(0, "<lora:i")
     assert told == ["/l/ink.safetensors"]
+    completion.style_chosen.connect(told.append)
+    completion.type("ink", 3)
+    qtbot.waitUntil(lambda: bool(service.open("complete")))
+    assert "style" in service.last().params.kinds
+    service.answer((Completion(kind="style", text="Ink drawing"),))
+    completion.choose(0, "ink")
+    assert told[1:] == ["Ink drawing"]
 
 
 def test_a_tag_file_that_cannot_be_read_is_told_once(completion, service, qtbot):
