@@ -32,7 +32,7 @@ from mezzotint.library_protocol import (
     Styles,
     TokenCount,
 )  # fmt: skip
-from mezzotint.protocol import ImageMetadata, ModelDefaults, ModelPart, Progress
+from mezzotint.protocol import HubModel, ImageMetadata, ModelDefaults, ModelPart, Progress
 from mezzotint.values.regions import RegionRef
 from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.controls import ControlChoice
@@ -61,17 +61,10 @@ KNOWN = KnownModel(
     bytes=7 << 30, smallest_vram_bytes=3 << 30, gated=True, runs=True,
 )  # fmt: skip
 OFFER = Offer(
-    source="a/b",
-    revision="abc",
-    title=HOSTILE,
-    licence=HOSTILE,
-    files=("a.safetensors", HOSTILE),
-    bytes=7 << 30,
-    bytes_left=2 << 30,
-    free_bytes=90 << 30,
-    target=HOSTILE,
-    problem=None,
-)
+    source="a/b", revision="abc", title=HOSTILE, licence=HOSTILE, files=("a.safetensors", HOSTILE), bytes=7 << 30,
+    bytes_left=2 << 30, free_bytes=90 << 30, target=HOSTILE, problem=None,
+)  # fmt: skip
+FOUND = HubModel(id=HOSTILE, family="", runs=None, licence=HOSTILE, downloads=9, bytes=7 << 30, gated=True)
 STYLE = Style(name=HOSTILE, prompt=HOSTILE, negative=HOSTILE, settings={"steps": 7, "model": HOSTILE})
 CARD = ModelCard(
     path=f"/loras/{HOSTILE}", name=HOSTILE, title=HOSTILE, base=HOSTILE, tags=(HOSTILE,), trigger_words=(HOSTILE,),
@@ -357,6 +350,27 @@ class Windows:
         self.program.create.prompts.set_prompt(f"a house {HOSTILE}")
         self.program.create.prompts.remember()
         dialog = self.main.create_page.prompts.open_history()
+        settle()
+        return dialog
+
+    def wildcards(self):
+        """A wildcard with an unsaved change."""
+        model = self.program.create.prompts.wildcards
+        dialog = self.main.create_page.prompts.open_wildcards()
+        model._names, model._texts = (HOSTILE,), {HOSTILE: HOSTILE}
+        model.choose(HOSTILE)
+        model.edit(f"{HOSTILE} more")
+        model._examples, model._problem = (HOSTILE,), HOSTILE
+        model.changed.emit()
+        settle()
+        return dialog
+
+    def hub(self):
+        """Models found online."""
+        dialog = self.get_model()
+        dialog._hub.words, dialog._hub.found = HOSTILE, (FOUND,)
+        dialog.source.setText(HOSTILE)
+        dialog._hub.changed.emit()
         settle()
         return dialog
 

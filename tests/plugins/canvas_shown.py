@@ -10,5 +10,6 @@ def fill_canvas(canvas, name):
     picture = QImage(64, 64, QImage.Format.Format_RGB32)
     picture.fill(QColor("teal"))
     canvas.document.add_layer("image", name, picture)
+    canvas.document.add_layer("control", "", picture)
     canvas.document.add_layer("mask", "")
     canvas.candidates._add(Candidate(path="/a.png", seed=1, frame=QRect(0, 0, 64, 64), image=picture))
