@@ -12,6 +12,7 @@ from mezzotint.cli.command_options import add_command, add_json, add_models_fold
 from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_option
 from mezzotint.cli.plan_report import report, training_report
+from mezzotint.control_protocol import ControlImage
 from mezzotint.errors import OutOfMemory
 from mezzotint.memory.footprints.shipped import is_shipped
 from mezzotint.memory_protocol import FastModel
@@ -73,7 +74,7 @@ def add(commands: "Commands") -> None:
         help="plan for a typical card with that much VRAM, such as 6GB, or for a card by name, such as 'RTX 4090'",
     )
     parser.add_argument("--ram", type=memory_size, metavar="SIZE", help="plan for that much RAM, such as 16GB")
-    for name in ("tokens", "sparse-attention", "deep-shrink", "step-cache", "denoise-tile"):
+    for name in ("control", "tokens", "sparse-attention", "deep-shrink", "step-cache", "denoise-tile"):
         add_option(parser, name)
     add_json(parser)
     add_models_folder(parser)
@@ -102,6 +103,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         step_cache=arguments.step_cache,
         denoise_tile=arguments.denoise_tile,
         advise=True,
+        controls=tuple(map(ControlImage().to_setting, arguments.control or ())),
     )
     make_catalog = cache(lambda: context.make_catalog(arguments.models_folder))
     request = replace(request, fast_models=_fast_models(request.models[0], make_catalog))

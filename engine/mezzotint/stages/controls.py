@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mezzotint import paths
+from mezzotint.acceleration.trunks import JOINT
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.control_protocol import MAX_CONTROLS, check_control
@@ -14,8 +15,13 @@ from mezzotint.families.control.control_lora import why_no_control_lora, with_co
 from mezzotint.families.control.files import files_of as network_files
 from mezzotint.families.control.fitting import why_not, with_control
 from mezzotint.families.control.modes import FLUX_MODES, UNION_MODES, mode_of
+from mezzotint.families.control.redux import image_tokens
 from mezzotint.families.control.settings import ControlKind, ControlSettings
 from mezzotint.families.family import ModelSources, Patch
+from mezzotint.families.flow.family import FlowFamily
+from mezzotint.families.footprints import prompt_tokens
+from mezzotint.families.known import family_of
+from mezzotint.memory.planning.task import StageTask
 from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, LoraRef, Preprocess, Sampling
 
 _TENSOR = "control_{}"
@@ -191,6 +197,29 @@ def _stage_control(index: int, control: ControlRef, checkpoint: ControlCheckpoin
         mask=None if control.mask is None else f"{_TENSOR.format(index)}_mask",
     )
     return StageControl(index=index, settings=settings, preprocess=control.preprocess, keep=control.keep)
+
+
+def with_further(
+    task: StageTask, sources: ModelSources, controls: Sequence[StageControl], regions: int = 0
+) -> StageTask:
+    """The stage to be planned, with the steps that use its control networks, and the text of Redux and of regions."""
+    settings, family = [control.settings for control in controls], family_of(sources.family)
+    asked = dict.fromkeys(one.component for one in settings if one.is_asked_each_step)
+    seen = (sources.components[one.component].config for one in settings if one.kind == "redux")
+    text = regions * prompt_tokens(sources) + max(map(image_tokens, seen), default=0)  # several images are summed
+    joint = any(part.class_name in JOINT for part in sources.components.values())
+    return replace(
+        task,
+        control_steps={name: _steps_of(settings, name, task.steps) for name in asked},
+        more_text=text,
+        more_positions=text * family.spec.patch**2 if joint and isinstance(family, FlowFamily) else 0,
+    )
+
+
+def _steps_of(settings: Sequence[ControlSettings], component: str, steps: int) -> int:
+    """How many of a stage's steps use a network."""
+    its = [one for one in settings if one.component == component]
+    return sum(any(one.at_step(index, steps).weight for one in its) for index in range(steps))
 
 
 def controls_used(

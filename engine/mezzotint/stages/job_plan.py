@@ -9,13 +9,10 @@ from typing import Protocol, cast
 import torch
 
 from mezzotint import paths
-from mezzotint.acceleration.trunks import JOINT
 from mezzotint.checkpoints.plain_text import size_at_least
 from mezzotint.checkpoints.weight_file import with_trunks
 from mezzotint.errors import OutOfMemory
-from mezzotint.families.control.redux import image_tokens
-from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.footprints import footprint_of, prompt_tokens
+from mezzotint.families.footprints import footprint_of
 from mezzotint.gpu import gpu
 from mezzotint.memory.footprints.footprint import ModelFootprint
 from mezzotint.memory.machine.calibration import Calibration, exact_calibration, load_calibration, store_calibration
@@ -30,6 +27,7 @@ from mezzotint.memory.planning.problem import Problem
 from mezzotint.memory.planning.savings import Savings
 from mezzotint.memory.planning.task import DType, StageTask, Task
 from mezzotint.protocol import DeviceInfo, Dtype, FileUsed, GenerateRequest, PhaseMemory, Plan, PlannedComponent
+from mezzotint.stages.controls import with_further
 from mezzotint.stages.images.enlarged import upscaling_bytes
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
@@ -213,11 +211,9 @@ def _task(
                 step_cache=stage.sampling.step_cache,
             ),
             tile=stage.tile,
-            more_text=_more_text(stage),
-            more_positions=_more_text(stage) * _positions_of_text(stage),
             latent_channels=stage.sources.latent_channels,
         )
-        stages.append(task)
+        stages.append(with_further(task, stage.sources, stage.controls, len(stage.regions)))
     return Task(
         stages=tuple(stages),
         count=request.count,
@@ -227,19 +223,6 @@ def _task(
         vae_tile=request.vae_tile,
         upscaling=max(guests, upscaling_bytes(_upscalers(setup), getattr(torch, dtype))),
     )
-
-
-def _more_text(stage: StageSetup) -> int:
-    """Text tokens of regions and of image prompts that become text."""
-    seen = (one.component for one in (control.settings for control in stage.controls) if one.kind == "redux")
-    tokens = (image_tokens(stage.sources.components[name].config) for name in seen)
-    return len(stage.regions) * prompt_tokens(stage.sources) + max(tokens, default=0)  # several images are summed
-
-
-def _positions_of_text(stage: StageSetup) -> int:
-    """Latent pixels that a text token takes as much memory as: an image token's, where both are attended together."""
-    joint = any(part.class_name in JOINT for part in stage.sources.components.values())
-    return stage.family.spec.patch**2 if joint and isinstance(stage.family, FlowFamily) else 0
 
 
 def _upscalers(setup: CascadeSetup) -> list[FileUsed]:

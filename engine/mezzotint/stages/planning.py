@@ -1,18 +1,23 @@
 """Memory plans without a job: how given models would fit a given machine."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mezzotint.control_protocol import ControlImage
 from mezzotint.errors import UnknownModel, UsageError
 from mezzotint.memory.footprints.footprint import ModelFootprint
 from mezzotint.memory.footprints.shipped import is_shipped, shipped, shipped_names
 from mezzotint.memory.machine.facts import MachineFacts
-from mezzotint.protocol import ModelRef, Plan, PlanRequest
+from mezzotint.protocol import ModelRef, Plan, PlanRequest, Sampling
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
+    from mezzotint.catalog.catalog import FoundModel
+    from mezzotint.families.family import ModelSources
     from mezzotint.memory.machine.calibration import Calibration
+    from mezzotint.memory.planning.task import StageTask
+    from mezzotint.stages.controls import FittedControls
 
     MakeCatalog = Callable[[], Catalog]
 
@@ -31,7 +36,8 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
     from mezzotint.memory.planning.task import task_of
 
     machine, calibration = _machine(request, notify)
-    footprints = _footprints(request.models, make_catalog)
+    fitted = _fitted(request, make_catalog()) if request.controls else []
+    footprints = [one.footprint for one in fitted] or _footprints(request.models, make_catalog)
     task = task_of(
         footprints,
         width=request.width,
@@ -48,6 +54,8 @@ def planned(request: PlanRequest, make_catalog: "MakeCatalog", notify: Callable[
             step_cache=request.step_cache,
         ),
     )
+    if fitted:
+        task = replace(task, stages=tuple(map(_with_further, task.stages, fitted)))
     known = calibration or Calibration()
     task = with_chosen_tiles(task, request.denoise_tile, machine, known, request.memory)
     made = plan(task, machine, calibration, request.memory)
@@ -115,20 +123,63 @@ def _footprints(models: tuple[str, ...], make_catalog: "MakeCatalog") -> list[Mo
             found.append(shipped(name))
             continue
         catalog = catalog or make_catalog()
-        found.append(_footprint(name, catalog))
+        model = _found(name, catalog)
+        found.append(_footprint(_sources(model), model.info.id))
     return found
 
 
-def _footprint(name: str, catalog: "Catalog") -> ModelFootprint:
-    from mezzotint import paths
-    from mezzotint.families.footprints import footprint_of
-    from mezzotint.families.model_sources import sources_of
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitted:
+    """A model with control networks."""
+
+    footprint: ModelFootprint
+    controls: "FittedControls"
+
+
+def _fitted(request: PlanRequest, catalog: "Catalog") -> list[_Fitted]:
+    """The models of the catalog with the control networks that fit; raises UsageError or ModelRefused for others."""
+    from mezzotint.stages.controls import ControlFitting
 
     try:
-        model = catalog.find(ModelRef(id=name))
+        controls = [ControlImage().parse(word) for word in request.controls]
+    except ValueError as error:
+        raise UsageError(f"control: {error}") from None
+    fitting = ControlFitting([replace(one, model=catalog.control(one.model)) for one in controls])
+    sampling = Sampling(deep_shrink=request.deep_shrink, step_cache=request.step_cache)
+    found = []
+    for name in request.models:
+        model = _found(name, catalog)
+        defaults = model.detected.defaults
+        size = (request.width or defaults.width, request.height or defaults.height)
+        fitted = fitting.fit(_sources(model), model.info.id, sampling, size)
+        found.append(_Fitted(footprint=_footprint(fitted.sources, model.info.id), controls=fitted))
+    fitting.check_used()
+    return found
+
+
+def _with_further(stage: "StageTask", fitted: _Fitted) -> "StageTask":
+    from mezzotint.stages.controls import with_further
+
+    return with_further(stage, fitted.controls.sources, fitted.controls.controls)
+
+
+def _found(name: str, catalog: "Catalog") -> "FoundModel":
+    try:
+        return catalog.find(ModelRef(id=name))
     except UnknownModel as error:
         raise UnknownModel(
             f"{error}; models that can be planned without a download: {', '.join(shipped_names())}"
         ) from None
-    sources = sources_of(model.checkpoint, model.detected)
-    return footprint_of(sources, model_id=model.info.id, cache=paths.cache_folder() / "footprints")
+
+
+def _sources(model: "FoundModel") -> "ModelSources":
+    from mezzotint.families.model_sources import sources_of
+
+    return sources_of(model.checkpoint, model.detected)
+
+
+def _footprint(sources: "ModelSources", model_id: str) -> ModelFootprint:
+    from mezzotint import paths
+    from mezzotint.families.footprints import footprint_of
+
+    return footprint_of(sources, model_id=model_id, cache=paths.cache_folder() / "footprints")

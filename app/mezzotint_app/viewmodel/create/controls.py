@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 from PySide6.QtCore import QCoreApplication
 
-from mezzotint.control_protocol import ControlRef, ControlType, Preprocess
+from mezzotint.control_protocol import ControlImage, ControlRef, ControlType, Preprocess
 
 translate = QCoreApplication.translate
 
@@ -37,6 +37,11 @@ _SHARED = tuple(one.name for one in fields(ControlRef))
 def controls_in_use(controls: Iterable[ControlChoice]) -> tuple[ControlRef, ...]:
     """Return the enabled control images as in a request."""
     return tuple(ControlRef(**{name: getattr(one, name) for name in _SHARED}) for one in controls if one.on)
+
+
+def planned_controls(controls: Iterable[ControlChoice]) -> tuple[str, ...]:
+    """Return the enabled control images that have a ControlNet, as in a request for a plan."""
+    return tuple(ControlImage().to_setting(one) for one in controls_in_use(controls) if one.model)
 
 
 def controls_of(controls: Iterable[ControlRef]) -> tuple[ControlChoice, ...]:

@@ -17,8 +17,9 @@ from mezzotint_app.background import Executor
 from mezzotint_app.processes.service import Service
 from mezzotint_app.settings import Settings, output_folder
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.checks import Checked, problems
+from mezzotint_app.viewmodel.create.checks import Checked, problems, takes_controls
 from mezzotint_app.viewmodel.create.command_line import command_line
+from mezzotint_app.viewmodel.create.controls import planned_controls
 from mezzotint_app.viewmodel.create.faster import Faster
 from mezzotint_app.viewmodel.create.images.control_previews import ControlPreviews
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
@@ -478,6 +479,7 @@ class CreateModel(QObject):
             deep_shrink=settings.deep_shrink,
             step_cache=settings.step_cache,
             denoise_tile=settings.denoise_tile if settings.second_pass or self.images.path() else None,
+            controls=planned_controls(settings.controls) if takes_controls(info) and models[0] == info.id else (),
             advise=True,
             fast_models=faster_models(info, self.models.all()),
         )

@@ -107,7 +107,7 @@ def _denoising(task: Task, stage: StageTask, guidance: GuidancePasses, phase: in
 
 
 def _controlling(task: Task, stage: StageTask, part: ComponentFootprint, guidance: GuidancePasses, phase: int) -> Work:
-    """Passes of a ControlNet, one before each of the denoiser: at most, as it may be used in some of the steps only.
+    """Passes of a ControlNet, one before each of the denoiser in the steps that use it.
 
     A T2I-Adapter sees an image once, but each tile in each step.
     """
@@ -115,7 +115,9 @@ def _controlling(task: Task, stage: StageTask, part: ComponentFootprint, guidanc
         return Work(phase, -(-task.count // stage.batch), part.work.at(seen_positions(stage), stage.batch))
     rows = 2 if stage.guided and guidance == "batched" else 1
     operations = part.work.at(seen_positions(stage), rows * stage.batch)
-    return Work(phase, _denoising(task, stage, guidance, phase).passes, operations)
+    used = stage.control_steps.get(part.name, stage.steps)
+    passes = _denoising(task, stage, guidance, phase).passes * used // max(1, stage.steps)
+    return Work(phase, max(1, passes), operations)
 
 
 def _positions(stage: StageTask) -> float:

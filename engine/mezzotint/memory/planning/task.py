@@ -1,7 +1,7 @@
 """The task of a job, as planning sees it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from mezzotint.memory.footprints.footprint import ModelFootprint
@@ -27,6 +27,7 @@ class StageTask:
     savings: Savings = NO_SAVINGS
     tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image
     latent_channels: int = 4
+    control_steps: Mapping[str, int] = field(default_factory=dict, hash=False)  # of control networks; others: all
     more_text: int = 0  # tokens beyond those of a prompt: of regions and image prompts
     more_positions: float = 0.0  # latent pixels that they take as much memory and time as, in joint attention
 

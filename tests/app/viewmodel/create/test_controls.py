@@ -12,6 +12,7 @@ from mezzotint_app.viewmodel.create.controls import (
     ControlChoice,
     controls_in_use,
     controls_of,
+    planned_controls,
     preprocess_names,
     type_names,
     with_images,
@@ -22,6 +23,12 @@ from mezzotint_app.viewmodel.create.controls import (
 @given(st.lists(CONTROLS, max_size=3).map(tuple))
 def test_those_switched_on_are_used_and_read_again(controls):
     assert controls_of(controls_in_use(controls)) == tuple(one for one in controls if one.on)
+
+
+def test_those_with_a_network_are_planned():
+    chosen = ControlChoice(image="/a.png", model="canny", end=0.5)
+    controls = (chosen, ControlChoice(image="/b.png"), replace(chosen, on=False))
+    assert planned_controls(controls) == ("/a.png,model=canny,end=0.5",)
 
 
 def test_images_are_added_for_the_last_network():
