@@ -377,9 +377,10 @@ class GenerateRequest:
         Listed(ControlImage()),
         group="image",
         help="a control image and the ControlNet that follows it, such as edges.png,model=canny.safetensors,weight=0.8 "
-        "or an image prompt and its IP-Adapter (may be repeated); further keys: start and end (parts of the steps, "
-        "0 to 1), type (of a union ControlNet, such as canny), preprocess (canny, lines, scribble, depth, "
-        "pose, gray, tile), keep (yes: what is made of it is saved, too); encoder and mask of an IP-Adapter",
+        "or an image prompt and its IP-Adapter or Redux (may be repeated); without model= for FLUX.1 Canny and Depth; "
+        "further keys: start and end (parts of the steps, 0 to 1), type (of a union ControlNet, such as canny), "
+        "preprocess (canny, lines, scribble, depth, pose, gray, tile), keep (yes: what is made of it is saved, too); "
+        "encoder and mask of an IP-Adapter",
     )
     regions: tuple[RegionRef, ...] = option(  # of each stage
         (),
