@@ -1,6 +1,7 @@
 """All errors shown to users: what happened, the offending value, what to do."""
 
 import sys
+from collections.abc import Sequence
 
 
 class MezzotintError(Exception):
@@ -117,6 +118,18 @@ class Locked(MezzotintError):
 
     kind = "locked"
     exit_code = 8
+
+
+class NoEngine(MezzotintError):
+    """The libraries that make images are not installed."""
+
+    kind = "no_engine"
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        super().__init__(
+            f"no engine is installed here, so no images can be made (missing: {', '.join(packages)}): "
+            "install an engine in the window, or install Mezzotint again; `mezzotint doctor` shows more"
+        )
 
 
 class NoPySide6(MezzotintError):

@@ -3,12 +3,13 @@
 import importlib.metadata
 import platform
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint import __version__
-from mezzotint.errors import NoDevice, UsageError
+from mezzotint.errors import NoDevice, NoEngine, UsageError
 from mezzotint.gpu import gpu, gpus, index_of
 from mezzotint.protocol import DeviceInfo, Dtype
 
@@ -19,14 +20,30 @@ _LIBRARIES = ("torch", "diffusers", "transformers", "safetensors", "pillow")
 
 
 def versions() -> dict[str, str]:
-    """Versions of everything that can change a pixel."""
+    """Versions of everything that can change a pixel, as far as it is installed."""
     found = {"mezzotint": __version__, "python": platform.python_version()}
-    return found | {name: _version(name) for name in _LIBRARIES}
+    return found | {name: version for name in _LIBRARIES if (version := _version(name)) is not None}
+
+
+def engine_versions() -> dict[str, str]:
+    """Versions of everything that can change a pixel; raises NoEngine if a part is not installed."""
+    found = versions()
+    if missing := missing_libraries(found):
+        raise NoEngine(missing)
+    return found
+
+
+def missing_libraries(found: Mapping[str, str]) -> tuple[str, ...]:
+    """The libraries without which no image is made and that are not among these."""
+    return tuple(name for name in _LIBRARIES if name not in found)
 
 
 @cache  # needed by every job; constant once imported
-def _version(name: str) -> str:
-    return importlib.metadata.version(name)
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def devices() -> tuple[DeviceInfo, ...]:

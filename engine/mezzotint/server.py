@@ -137,9 +137,9 @@ def _training_plan(request: TrainingRequest, catalog: "Catalog") -> TrainingPlan
 
 
 def _versions() -> dict[str, str]:
-    from mezzotint.machine import versions
+    from mezzotint.machine import engine_versions
 
-    return versions()
+    return engine_versions()
 
 
 def _memory_now() -> object:

@@ -9,8 +9,9 @@ import psutil
 import pytest
 import torch
 
-from mezzotint.errors import NoDevice
-from mezzotint.machine import PeakMemory, choose_device, choose_dtype, devices, versions
+from mezzotint import machine
+from mezzotint.errors import NoDevice, NoEngine
+from mezzotint.machine import PeakMemory, choose_device, choose_dtype, devices, engine_versions, versions
 from mezzotint.protocol import DeviceInfo
 
 CPU = DeviceInfo(id="cpu", name="a processor", memory_bytes=2**34)
@@ -54,3 +55,11 @@ def test_the_peak_is_seen_after_it_is_over():
 
 def test_versions_name_what_can_change_a_pixel():
     assert {"mezzotint", "python", "torch", "diffusers", "transformers"} <= versions().keys()
+    assert engine_versions() == versions()
+
+
+def test_without_torch_other_versions_are_told_and_an_engine_is_refused(monkeypatch):
+    monkeypatch.setattr(machine, "_version", lambda name: None if name in ("torch", "diffusers") else "1")
+    assert versions()["pillow"] == "1" and "torch" not in versions()
+    with pytest.raises(NoEngine, match="missing: torch, diffusers"):
+        engine_versions()

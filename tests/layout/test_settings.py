@@ -48,6 +48,12 @@ def test_every_direct_dependency_is_pinned_to_a_version_it_allows(root, project)
         assert wanted.specifier.contains(pinned[1]), f"constraints.txt pins {wanted.name} {pinned[1]}, against {wanted}"
 
 
+def test_nothing_advises_to_install_a_name_that_nobody_has_claimed(root, files):
+    advice = re.compile(r"install[^\n]{0,40}[ '\"]mezzotint[-_]kernels\b")
+    texts = {path: (root / path).read_text("utf-8") for path in files if path.suffix in {".py", ".md", ".toml", ".ts"}}
+    assert [str(path) for path, text in texts.items() if advice.search(text) and path.name != "test_settings.py"] == []
+
+
 def test_every_command_is_in_the_makefile_and_says_what_it_does(makefile):
     described = set(re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE))
     phony = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())

@@ -152,6 +152,12 @@ class Supervisor(QObject):
             self._refused = translate(
                 "Supervisor", "{name} has a different version than this window ({detail}): reinstall Mezzotint."
             ).format(name=self._name, detail=failure.message)
+        elif failure.kind == "no_engine":
+            self._refused = translate(
+                "Supervisor",
+                "No engine is installed yet, so no images can be made. The gallery, the models and the settings work. "
+                "Install an engine, or install Mezzotint again.",
+            )
         else:
             self._refused = translate("Supervisor", "{name} could not be started: {detail}").format(
                 name=self._name, detail=failure.message

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mezzotint.cli.context import Context
 from mezzotint.cli.parser import make_parser
-from mezzotint.errors import MezzotintError, OutOfMemory
+from mezzotint.errors import MezzotintError, NoEngine, OutOfMemory
 from mezzotint.libraries import defer_imports, offline_environment
 
 REPORT = "mezzotint: this is a bug: please report it with the lines above and the output of `mezzotint doctor`"
@@ -37,6 +37,8 @@ def _run(words: list[str], context: Context) -> int:
     except MemoryError:
         return _report(OutOfMemory("out of memory; a smaller image needs less"), words, context)
     except Exception as error:  # noqa: BLE001  a bug: shown with its traceback
+        if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "diffusers", "transformers"):
+            return _report(NoEngine([error.name]), words, context)
         context.terminal.stderr.write(f"{traceback.format_exc()}{REPORT}\n")
         _report_json("bug", f"unexpected {type(error).__name__}", 1, words, context)
         return 1

@@ -138,3 +138,16 @@ def test_a_closed_stdout_is_no_crash():
     with start(code) as process:
         _, err = process.communicate()
     assert process.returncode == 0, err
+
+
+def test_without_torch_one_line_says_that_there_is_no_engine():
+    code = FAKE + textwrap.dedent("""
+        def engine(*_):
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+        sys.exit(run(["generate", "a barn"], Context(make_catalog=context.make_catalog, make_engine=engine)))
+    """)
+    with start(code) as process:
+        _, err = process.communicate()
+    assert process.returncode == 1
+    assert err.startswith("mezzotint: error: no engine is installed here") and err.count("\n") == 1

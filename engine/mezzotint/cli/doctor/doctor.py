@@ -19,10 +19,19 @@ def add(commands: "Commands") -> None:
     parser = add_command(commands, "doctor", "Report what is installed, what is missing, and how to get it.", run)
     add_json(parser)
     add_models_folder(parser)
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="build the environment again, if Mezzotint was installed by its installer; images and models stay",
+    )
 
 
 def run(arguments: argparse.Namespace, context: Context, probes: "Probes | None" = None) -> int:
     """Examine the installation and print a report; warnings do not change the exit code."""
+    if arguments.repair:
+        from mezzotint.cli.doctor.repair import repair
+
+        return repair()
     from mezzotint.cli.doctor.report import Probes, examine
 
     report = examine(context.make_catalog(arguments.models_folder), probes or Probes())

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 from mezzotint import machine, paths
 from mezzotint.cli.doctor.kernels import KernelReport, kernel_report
+from mezzotint.cli.doctor.repair import has_bootstrap
+from mezzotint.cli.doctor.system_libraries import how_to_install, missing_libraries
+from mezzotint.errors import NoEngine
 from mezzotint.gpu import gpus
 from mezzotint.protocol import DeviceInfo
 
@@ -99,6 +102,7 @@ class Probes:
     kernels: Callable[[Sequence[DeviceInfo]], KernelReport] = kernel_report
     versions: Callable[[], dict[str, str]] = machine.versions
     installed: Callable[[str], bool] = is_importable
+    system_libraries: Callable[[], Sequence[str]] = missing_libraries
     free: Callable[[Path], int] = field(default=lambda path: shutil.disk_usage(path).free)
 
 
@@ -111,6 +115,7 @@ def examine(catalog: "Catalog", probes: Probes) -> DoctorReport:
         warnings.append(_no_cuda(torch))
     kernels = probes.kernels(() if torch is None else torch.devices)
     warnings.extend(_wrong_kernels(kernels, torch))
+    warnings.extend(_no_window(probes))
     models = catalog.models()
     warnings.extend(catalog.notices())
     folders = _folders(probes, warnings)
@@ -132,17 +137,24 @@ def examine(catalog: "Catalog", probes: Probes) -> DoctorReport:
 def _torch(probes: Probes, warnings: list[str]) -> TorchFacts | None:
     try:
         return probes.torch()
-    except (ImportError, OSError, RuntimeError) as error:  # not installed, or its libraries are incompatible
+    except (ImportError, OSError, RuntimeError) as error:  # its libraries are incompatible
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            return None  # reported with the other libraries
         warnings.append(f"torch cannot be loaded ({type(error).__name__}: {error}): reinstall Mezzotint")
         return None
 
 
 def _versions(probes: Probes, warnings: list[str]) -> dict[str, str]:
-    try:
-        return probes.versions()
-    except ImportError as error:  # includes PackageNotFoundError
-        warnings.append(f"a library is not installed: {error}")
-        return {}
+    found = probes.versions()
+    if missing := machine.missing_libraries(found):
+        warnings.append(str(NoEngine(missing)))
+    return found
+
+
+def _no_window(probes: Probes) -> Iterator[str]:
+    """Yield a warning if Qt would end the program instead of showing a window."""
+    if missing := probes.system_libraries():
+        yield f"the window cannot open for want of {', '.join(missing)}; install them: {how_to_install(missing)}"
 
 
 def _no_cuda(torch: TorchFacts) -> str:
@@ -150,6 +162,11 @@ def _no_cuda(torch: TorchFacts) -> str:
         return (
             f"an NVIDIA card is present and torch is built for CUDA {torch.cuda}, but it finds no device: "
             "update the card's driver, and check `nvidia-smi`"
+        )
+    if has_bootstrap():
+        return (
+            f"an NVIDIA card is present, but torch {torch.version} is built without CUDA: "
+            "choose the engine for it in the window's settings"
         )
     release = re.match(r"[0-9.]+", torch.version)
     wanted = f"torch=={release[0]}" if release else "torch"

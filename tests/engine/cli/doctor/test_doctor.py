@@ -26,7 +26,8 @@ PROBES = Probes(
     torch=lambda: TORCH,
     nvidia_card=lambda: True,
     kernels=lambda devices: KERNELS,
-    versions=lambda: {"torch": "2.13.0"},
+    versions=lambda: dict.fromkeys(("torch", "diffusers", "transformers", "safetensors", "pillow"), "2.13.0"),
+    system_libraries=tuple,
     installed=lambda name: False,
     free=lambda path: 10 << 30,
 )
@@ -35,7 +36,7 @@ PROBES = Probes(
 def tell(stream, json, probes=PROBES, models=()):
     terminal: Any = Terminal(stream(), stream())
     context = Context(terminal=terminal, make_catalog=lambda folders: FakeCatalog(models))
-    assert run(argparse.Namespace(json=json, models_folder=[]), context, probes) == 0
+    assert run(argparse.Namespace(json=json, models_folder=[], repair=False), context, probes) == 0
     return terminal.stdout.getvalue()
 
 

@@ -16,7 +16,8 @@ SOUND = Probes(
     torch=lambda: TorchFacts(version="2.13.0", cuda="12.6", devices=(CUDA, DEVICE)),
     nvidia_card=lambda: True,
     kernels=lambda devices: KernelReport(library=LibraryFacts(installed=True, version="0.1.0")),
-    versions=lambda: {"torch": "2.13.0"},
+    versions=lambda: dict.fromkeys(("torch", "diffusers", "transformers", "safetensors", "pillow"), "2.13.0"),
+    system_libraries=tuple,
     installed=lambda name: True,
     free=lambda path: 10 << 30,
 )
@@ -58,9 +59,20 @@ def test_a_torch_that_does_not_load_is_a_warning(error):
     assert str(error) in warning
 
 
-def test_a_missing_library_is_a_warning():
-    (warning,) = warnings(versions=fail(ImportError("diffusers")))
-    assert "diffusers" in warning
+def test_missing_libraries_are_one_warning():
+    (warning,) = warnings(torch=fail(ModuleNotFoundError("No module", name="torch")), versions=lambda: {"pillow": "1"})
+    assert "missing: torch, diffusers, transformers, safetensors)" in warning
+
+
+def test_libraries_that_a_window_lacks_are_named_with_their_packages():
+    (warning,) = warnings(system_libraries=lambda: ("libxcb-icccm.so.4",))
+    assert "window cannot open for want of libxcb-icccm.so.4" in warning
+
+
+def test_an_installed_program_has_its_build_chosen_in_the_window(monkeypatch):
+    monkeypatch.setattr("mezzotint.cli.doctor.report.has_bootstrap", lambda: True)
+    (warning,) = warnings(torch=lambda: TorchFacts(version="2.13.0+cpu", cuda=None, devices=(DEVICE,)))
+    assert "window's settings" in warning and "pip" not in warning
 
 
 def test_a_full_disk_and_a_lost_folder_are_warnings():
