@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mezzotint_setup.events import Reporter, Stop
 from mezzotint_setup.install import Installer
@@ -185,8 +186,8 @@ class Events(Reporter):
         self.told.append({**event, "text": text})
 
 
-def installer(root: Path, payload: Path, **options: object) -> Installer:
-    """Return an installer that keeps its events."""
+def installer(root: Path, payload: Path, **options: object) -> Any:
+    """Return an Installer whose reporter keeps its events in `told`."""
     made = {"reporter": Events(), "stop": Impatient(), **options}
     return Installer(root=Root(root), payload=Payload.read(payload), **made)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from mezzotint_setup.errors import Paused, SetupFailed
 from mezzotint_setup.events import Reporter, Stop
-from mezzotint_setup.install import Installer
+from mezzotint_setup.install import Installer, backend_of
 from mezzotint_setup.look import look
 from mezzotint_setup.payload import BACKENDS, Payload
 from mezzotint_setup.removal import remove_all
 from mezzotint_setup.root import Root, default_root, remember
 from mezzotint_setup.start import command_line, start
+from mezzotint_setup.update import Release, allow, newer, newest, newest_payload
 
 _FAILED, _PAUSED = 1, 3
 
@@ -28,7 +29,7 @@ def main(words: Sequence[str] | None = None) -> int:
     reporter = Reporter(jsonl=arguments.jsonl, stream=sys.stderr if arguments.command in ("start", "run") else None)
     stop = Stop()
     stop.on_signals()
-    if arguments.jsonl:
+    if arguments.jsonl and sys.stdin is not None:
         stop.listen(sys.stdin)
     try:
         return _COMMANDS[arguments.command](_Context(arguments, reporter, stop))
@@ -62,7 +63,7 @@ class _Context:
         """What changes the root."""
         return Installer(
             root=self.root,
-            payload=Payload.read(self._payload),
+            payload=newest_payload(self.root, Payload.read(self._payload)),
             reporter=self.reporter,
             stop=self.stop,
             mirrors=self._mirrors,
@@ -105,6 +106,36 @@ def _remove(context: _Context) -> int:
     return 0
 
 
+def _check_update(context: _Context) -> int:
+    if context.arguments.allow is not None:
+        allow(context.root, allowed=context.arguments.allow)
+    if context.arguments.allow is not False:
+        release, installer = _release(context)
+        wanted = newer(release.version, installer.version_in_use())
+        size = release.archive.size
+        context.reporter.result({"event": "update", "version": release.version, "newer": wanted, "download": size})
+    return 0
+
+
+def _update(context: _Context) -> int:
+    release, installer = _release(context)
+    name = context.root.usable()
+    if name is None or not newer(release.version, installer.version_in_use()):
+        context.reporter.done(name or "", ("this is the newest version",))
+        return 0
+    if newer(release.version, installer.payload.version):  # else it is here, from an earlier attempt
+        stop, reporter = context.stop, context.reporter
+        installer.payload = release.take(context.root, network=installer.network, stop=stop, reporter=reporter)
+    installer.install(backend_of(context.root, name))
+    return 0
+
+
+def _release(context: _Context) -> tuple[Release, Installer]:
+    installer = context.installer()
+    index = context.arguments.index or installer.payload.updates
+    return newest(context.root, index, installer.network), installer
+
+
 _COMMANDS: dict[str, Callable[[_Context], int]] = {
     "start": _start,
     "run": _run,
@@ -113,6 +144,8 @@ _COMMANDS: dict[str, Callable[[_Context], int]] = {
     "back": _back,
     "repair": _repair,
     "remove": _remove,
+    "check-update": _check_update,
+    "update": _update,
 }
 
 
@@ -137,6 +170,10 @@ def _parser() -> argparse.ArgumentParser:
     for each in (install, repair):
         each.add_argument("--wheels", type=Path, metavar="FOLDER", help="take the packages from a folder, offline")
     add("back", "switch to the version before")
+    check = add("check-update", "ask for a newer release, if that was allowed")
+    check.add_argument("--allow", action=argparse.BooleanOptionalAction, help="allow it from now on, or no longer")
+    for each in (check, add("update", "install the newest release, if asking for it was allowed")):
+        each.add_argument("--index", metavar="URL", help="the release index, if not the usual one")
     removal = add("remove", "remove the program's versions; images, models and settings stay")
     removal.add_argument("--purge", action="store_true", help="also settings, queue and caches")
     removal.add_argument("--models", action="store_true", help="also the folder of models")

@@ -6,14 +6,18 @@ import re
 import urllib.error
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from http.client import HTTPResponse
+from io import FileIO
 from pathlib import Path
+from typing import TypeVar
 
 from mezzotint_setup.errors import SetupFailed, disk_trouble
 from mezzotint_setup.events import Stop
 from mezzotint_setup.network import Network
 from mezzotint_setup.payload import Wheel, hash_of
 
+_T = TypeVar("_T")
 _CHUNK = 1 << 18
 _WAITS = (1.0, 2.0, 4.0, 8.0, 15.0)  # seconds between attempts that bring nothing
 _TEMPORARY = {408, 425, 429, 500, 502, 503, 504}
@@ -68,7 +72,7 @@ class Downloads:
         for path in (self.path(wheel), self.part(wheel)):
             with contextlib.suppress(OSError):
                 size = path.stat().st_size
-                return size if path == self.part(wheel) or size == wheel.size else 0
+                return min(size, wheel.size) if path == self.part(wheel) or size == wheel.size else 0
         return 0
 
     def _fetch(self, wheel: Wheel, progress: Callable[[int], None]) -> None:
@@ -97,10 +101,7 @@ class Downloads:
         part = self.part(wheel)
         if part.stat().st_size != wheel.size or hash_of(part) != wheel.sha256:
             raise WrongContent(f"its SHA-256 is not {wheel.sha256}")
-        try:
-            part.replace(self.path(wheel))
-        except OSError as error:
-            raise disk_trouble(error, self.path(wheel)) from error
+        self._to_disk(wheel, lambda: part.replace(self.path(wheel)))
 
     def _addresses(self, wheel: Wheel) -> Iterator[str]:
         parts = urllib.parse.urlsplit(wheel.url)
@@ -135,25 +136,24 @@ class Downloads:
         return failed
 
     def _receive(self, url: str, wheel: Wheel, first: int, progress: Callable[[int], None]) -> None:
-        with self._network.open(url, first) as response:
-            first = _first_byte(response, first, wheel.size)
-            try:
-                file = self.part(wheel).open("r+b" if first else "wb")
-            except OSError as error:
-                raise disk_trouble(error, self.part(wheel)) from error
-            with file:
-                file.seek(first)
-                file.truncate()
-                there = first
-                while there < wheel.size and (chunk := response.read1(min(_CHUNK, wheel.size - there))):
-                    try:
-                        file.write(chunk)
-                        file.flush()
-                    except OSError as error:
-                        raise disk_trouble(error, self.part(wheel)) from error
-                    there += len(chunk)
-                    progress(there)
-                    self._stop.check()
+        with self._network.open(url, first) as response, self._opened(wheel) as file:
+            there = _first_byte(response, first, wheel.size)
+            self._to_disk(wheel, lambda: (file.seek(there), file.truncate()))
+            while there < wheel.size and (chunk := response.read1(min(_CHUNK, wheel.size - there))):
+                self._to_disk(wheel, partial(_write, file, chunk))
+                there += len(chunk)
+                progress(there)
+                self._stop.check()
+
+    def _opened(self, wheel: Wheel) -> FileIO:
+        return self._to_disk(wheel, lambda: FileIO(self.part(wheel), "r+" if self.part(wheel).exists() else "w"))
+
+    def _to_disk(self, wheel: Wheel, work: Callable[[], _T]) -> _T:
+        """Do something with the disk, whose errors are not those of the network."""
+        try:
+            return work()
+        except OSError as error:
+            raise disk_trouble(error, self.part(wheel)) from error
 
     def _size(self, wheel: Wheel) -> int:
         try:
@@ -183,6 +183,12 @@ def found_in(folder: Path, wheels: Sequence[Wheel], progress: Callable[[int, int
             f"{folder} lacks {', '.join(lacking[:3])}{more}",
             "copy the folder 'downloads' of a machine that has the same version and build",
         )
+
+
+def _write(file: FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _first_byte(response: HTTPResponse, wanted: int, size: int) -> int:

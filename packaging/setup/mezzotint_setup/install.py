@@ -1,6 +1,6 @@
 """Installs a version: download, build beside, prove, switch."""
 
-import json
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,8 @@ from mezzotint_setup.errors import SetupFailed, disk_trouble
 from mezzotint_setup.events import Reporter, Stop
 from mezzotint_setup.network import Network
 from mezzotint_setup.payload import Lock, Payload, Wheel
-from mezzotint_setup.root import PROVEN, Pointer, Root, moved, remove
+from mezzotint_setup.root import Pointer, Root, moved, remove
+from mezzotint_setup.update import drop_payloads
 
 _SPARE = 64 << 20  # bytes beyond what the packages need
 
@@ -43,7 +44,13 @@ class Installer:
         """Build the version in use again from files that are compared with their hashes."""
         name = _in_use(self.root)
         remove(self.root.cache)
+        with contextlib.suppress(SetupFailed, KeyError):  # else from the payload at hand
+            self.payload = Payload.read(Path(self.root.facts(name)["payload"]))
         return self.install(backend_of(self.root, name), wheels_folder, broken=name)
+
+    def version_in_use(self) -> str:
+        """The number of the version in use, or of the payload where nothing is installed."""
+        return self.root.facts(self.root.usable() or "").get("version", self.payload.version)
 
     def back(self) -> str:
         """Switch to the version before."""
@@ -113,14 +120,13 @@ class Installer:
         if wheels_folder is None:
             Downloads(self.root.downloads, network=self.network, mirrors=(), stop=self.stop).keep(wheels)
         drop_unused(self.root.cache)
+        kept = [self.root.facts(one.name).get("payload", "") for one in self.root.versions.iterdir()]
+        drop_payloads(self.root, {*kept, str(self.payload.folder.absolute())})
 
 
 def backend_of(root: Root, name: str) -> str:
     """Which build a version is."""
-    try:
-        return str(json.loads((root.folder(name) / PROVEN).read_text("utf-8"))["backend"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return name.split("-")[-1].split(".")[0]
+    return root.facts(name).get("backend") or name.split("-")[-1].split(".")[0]
 
 
 def _in_use(root: Root) -> str:

@@ -10,6 +10,7 @@ from mezzotint_setup.machine import Gpu, Machine, Probes
 from mezzotint_setup.network import Network
 from mezzotint_setup.payload import Payload
 from mezzotint_setup.root import Root
+from mezzotint_setup.update import newer
 
 CU130_DRIVER, CU126_DRIVER = 580, 525
 _TURING, _BLACKWELL = (7, 5), (10, 0)  # cu130 begins with the one, cu126 ends before the other
@@ -89,7 +90,7 @@ def look(root: Root, payload: Payload, probes: Probes | None = None) -> dict[str
     backend, why = advice.backend, advice.why
     if backend not in backends:
         backend, why = "cpu", f"{why}, but this release has no {backend} build for this system"
-    pointer = root.pointer()
+    pointer, installed = root.pointer(), root.usable()
     return {
         "event": "look",
         "system": machine.system,
@@ -99,7 +100,8 @@ def look(root: Root, payload: Payload, probes: Probes | None = None) -> dict[str
         "root": str(root.path),
         "free": root.free(),
         "version": payload.version,
-        "installed": root.usable(),
+        "installed": installed,
+        "update": installed is not None and newer(payload.version, root.facts(installed).get("version", "")),
         "before": pointer.before if pointer is not None and root.works(pointer.before) else None,
         "backend": backend,
         "why": why,

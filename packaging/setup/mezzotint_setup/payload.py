@@ -51,6 +51,7 @@ class Payload:
     version: str
     files: dict[str, str]  # the SHA-256 of each, by its relative path
     mirrors: tuple[str, ...]
+    updates: str = ""  # the address of the release index
 
     @classmethod
     def read(cls, folder: Path) -> "Payload":
@@ -62,6 +63,7 @@ class Payload:
                 version=str(data["version"]),
                 files={str(name): str(sha256) for name, sha256 in data["files"].items()},
                 mirrors=tuple(str(one) for one in data.get("index", ())),
+                updates=str(data.get("updates", "")),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise damaged(f"{folder / 'payload.json'} ({type(error).__name__}: {error})") from error

@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ PROVEN = ".proven"
 IN_USE = ".in_use"
 _ELSEWHERE = "elsewhere.json"  # in the default folder: the one that was chosen instead
 _LONGEST_ON_WINDOWS = 100  # characters of the folder; packages need up to 150 more, and Windows allows 260
+_SYNC_SECONDS = 20.0
 _RETRY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # Windows: a scanner holds the new files
 
 
@@ -40,6 +42,7 @@ class Root:
         self.downloads = self.path / "downloads"
         self.cache = self.path / "cache"
         self.python = self.path / "python"
+        self.payloads = self.path / "payloads"
         self._current = self.path / "current.json"
 
     def create(self) -> None:
@@ -101,6 +104,14 @@ class Root:
             return None
         return Pointer(version=version, before=before)
 
+    def facts(self, name: str) -> dict[str, str]:
+        """What was written when a version was finished; empty if it never was."""
+        try:
+            found: dict[str, str] = json.loads((self.folder(name) / PROVEN).read_text("utf-8"))
+            return found if isinstance(found, dict) else {}
+        except (OSError, ValueError):
+            return {}
+
     def proven(self) -> list[str]:
         """Every version that works, newest first."""
         if not self.versions.is_dir():
@@ -116,8 +127,7 @@ class Root:
 
     def switch(self, name: str, before: str | None) -> None:
         """Point to another version, atomically."""
-        if hasattr(os, "sync"):
-            os.sync()  # the version's own files were not synced
+        _sync()
         temporary = self._current.with_suffix(f".{secrets.token_hex(4)}.tmp")
         try:
             with temporary.open("w", encoding="utf-8") as file:
@@ -141,7 +151,8 @@ class Root:
 
     def drop_parts(self) -> None:
         """Remove what earlier attempts left."""
-        for leftover in (*self.versions.glob(".*.part"), *self.path.glob("current.*.tmp")):
+        leftovers = (".pro*", "current.*.tmp", "versions/.*", "payloads/.*")
+        for leftover in [path for pattern in leftovers for path in self.path.glob(pattern)]:
             remove(leftover)
 
     def drop_old(self) -> None:
@@ -156,6 +167,14 @@ class Root:
                 (folder / PROVEN).unlink(missing_ok=True)
                 held.release()
                 remove(folder)
+
+
+def _sync() -> None:
+    """Bring the version's files to the disk before the pointer, unless other programs' writing takes too long."""
+    if hasattr(os, "sync"):
+        thread = threading.Thread(target=os.sync, daemon=True)
+        thread.start()
+        thread.join(_SYNC_SECONDS)
 
 
 def interpreter_in(folder: Path, *, windows: bool = os.name == "nt", console: bool = True) -> Path:

@@ -18,9 +18,13 @@ WINDOW = "window"
 def start(installer: Installer, arguments: Sequence[str]) -> int:
     """Open the window of the version in use; the first time, get what the window needs before."""
     root = installer.root
-    name = root.usable()
-    if name is None:
-        name = installer.install(WINDOW)
+    while (name := root.usable()) is None:
+        try:
+            name = installer.install(WINDOW)
+        except SetupFailed as failure:
+            if failure.code != "busy":
+                raise
+            installer.stop.wait(0.5)  # another start is at it
     first = backend_of(root, name) == WINDOW
     return _become(root, name, ("mezzotint_app", *arguments), _environment(installer, first=first), console=False)
 

@@ -1,5 +1,6 @@
 """A server, a payload and a folder of versions."""
 
+import io
 import sys
 
 import pytest
@@ -14,6 +15,13 @@ def server(tmp_path):
     made = Server(tmp_path / "served")
     yield made
     made.close()
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Commands run in this process leave its signals alone, and read no words."""
+    monkeypatch.setattr("mezzotint_setup.events.Stop.on_signals", lambda self: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
 
 
 @pytest.fixture

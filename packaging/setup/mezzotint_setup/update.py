@@ -1,0 +1,135 @@
+"""Looks for a newer release, only where that was allowed, and takes its payload by hash."""
+
+import json
+import re
+import shutil
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+
+from mezzotint_setup.download import Downloads
+from mezzotint_setup.errors import SetupFailed
+from mezzotint_setup.events import Reporter, Stop
+from mezzotint_setup.network import Network
+from mezzotint_setup.payload import Payload, Wheel
+from mezzotint_setup.root import Root, remove
+from mezzotint_setup.wheel_tags import this_target
+
+_LARGEST_INDEX = 1 << 20
+_LARGEST_PAYLOAD = 1 << 30
+_FORMAT = 1
+
+
+def allow(root: Root, *, allowed: bool) -> None:
+    """Remember whether to ask for releases."""
+    root.create()
+    (root.path / "updates.json").write_text(json.dumps({"allowed": allowed}), "utf-8")
+
+
+def is_allowed(root: Root) -> bool:
+    """Whether it was allowed to ask for releases; not before."""
+    try:
+        return json.loads((root.path / "updates.json").read_text("utf-8"))["allowed"] is True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def newer(version: str, than: str) -> bool:
+    """Whether a version is newer, by its numbers."""
+    return _numbers(version) > _numbers(than)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The newest release, as its index tells."""
+
+    version: str
+    archive: Wheel  # its payload for this system, a zip file
+
+    def take(self, root: Root, *, network: Network, stop: Stop, reporter: Reporter) -> Payload:
+        """Download and unpack its payload beside the others."""
+        root.create()
+        folder = root.payloads / self.version
+        part = root.payloads / f".{self.version}.part"
+        with root.owned():
+            reporter.phase("download")
+            downloads = Downloads(root.downloads, network=network, mirrors=(), stop=stop)
+            downloads.fetch([self.archive], reporter.progress)
+            remove(part)
+            try:
+                _unpack(downloads, self.archive, root, self.version)
+                remove(folder)
+                part.rename(folder)
+            finally:
+                remove(part)
+        return Payload.read(folder)
+
+
+def _unpack(downloads: Downloads, archive: Wheel, root: Root, version: str) -> None:
+    part = root.payloads / f".{version}.part"
+    part.mkdir(parents=True)
+    with zipfile.ZipFile(downloads.path(archive)) as opened:
+        if sum(one.file_size for one in opened.infolist()) > min(_LARGEST_PAYLOAD, root.free()):
+            raise SetupFailed("no_room", f"there is no room for {archive.filename}", "free some space")
+        for one in opened.infolist():
+            opened.extract(one, part)
+    for program in part.glob("uv*"):
+        program.chmod(0o755)
+    downloads.path(archive).unlink()
+
+
+def newest(root: Root, index: str, network: Network) -> Release:
+    """Ask a release index; raises SetupFailed if that was not allowed or its answer is not understood."""
+    if not is_allowed(root):
+        raise SetupFailed("not_allowed", "looking for updates is off", "allow it once (check-update --allow)")
+    if not index.startswith(("https://", "http://127.0.0.1:")):
+        raise SetupFailed("index", f"{index or 'no address'} is no release index", "use an https address")
+    try:
+        with network.open(index) as response:
+            text = response.read(_LARGEST_INDEX)
+    except OSError as error:
+        raise SetupFailed(
+            "no_network", f"{index} does not answer ({error})", "check the connection and try again"
+        ) from error
+    try:
+        data: dict[str, Any] = json.loads(text)
+        if data["format"] != _FORMAT:
+            raise ValueError(f"format {data['format']}")
+        version = str(data["version"])
+        if not re.fullmatch(r"\d+(\.\d+)*[a-z0-9.]*", version):
+            raise ValueError(f"version {version}")
+        one = data["payloads"][this_target().platform]
+        archive = Wheel(
+            name="mezzotint-payload",
+            version=version,
+            filename=f"mezzotint-payload-{version}.zip",
+            url=str(one["url"]),
+            size=int(one["size"]),
+            sha256=str(one["sha256"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        what = f"the release index is not understood ({type(error).__name__}: {error})"
+        raise SetupFailed("index", what, "get the newest installer from Mezzotint's page") from error
+    return Release(version=version, archive=archive)
+
+
+def newest_payload(root: Root, given: Payload) -> Payload:
+    """The newest payload that is here: the installer's, or one that an update brought."""
+    found = [given]
+    for folder in root.payloads.glob("[0-9]*"):
+        try:
+            found.append(Payload.read(folder))
+        except SetupFailed:
+            continue
+    return max(found, key=lambda one: _numbers(one.version))
+
+
+def drop_payloads(root: Root, used: set[str]) -> None:
+    """Remove payloads that no version was made from."""
+    for folder in root.payloads.glob("*"):
+        if str(folder) not in used:
+            shutil.rmtree(folder, ignore_errors=True)
