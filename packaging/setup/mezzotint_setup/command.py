@@ -13,6 +13,7 @@ from mezzotint_setup.look import look
 from mezzotint_setup.payload import BACKENDS, Payload
 from mezzotint_setup.removal import remove_all
 from mezzotint_setup.root import Root, default_root, remember
+from mezzotint_setup.shown import start_reporter
 from mezzotint_setup.start import command_line, start
 from mezzotint_setup.update import Release, allow, newer, newest, newest_payload
 
@@ -26,8 +27,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if rest and arguments.command not in ("start", "run"):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     arguments.rest = rest
-    reporter = Reporter(jsonl=arguments.jsonl, stream=sys.stderr if arguments.command in ("start", "run") else None)
     stop = Stop()
+    reporter = _reporter(arguments, stop)
     stop.on_signals()
     if arguments.jsonl and sys.stdin is not None:
         stop.listen(sys.stdin)
@@ -39,6 +40,12 @@ def main(words: Sequence[str] | None = None) -> int:
     except Paused:
         reporter.paused()
         return _PAUSED
+
+
+def _reporter(arguments: argparse.Namespace, stop: Stop) -> Reporter:
+    if arguments.command == "start" and not arguments.jsonl:
+        return start_reporter(stop)
+    return Reporter(jsonl=arguments.jsonl, stream=sys.stderr if arguments.command in ("start", "run") else None)
 
 
 class _Context:

@@ -27,21 +27,23 @@ class Reporter:
     ) -> None:
         self._jsonl, self._stream, self._clock = jsonl, stream or sys.stdout, clock
         self._begun: tuple[float, int] | None = None
-        self._last = 0.0
+        self._last, self._told = 0.0, (-1, -1)
 
     def phase(self, name: str) -> None:
         """Say that a phase begins."""
-        self._begun = None
+        self._begun, self._told = None, (-1, -1)
         self._tell({"event": "phase", "name": name}, f"{_PHASES.get(name, name)} ...")
 
     def progress(self, done: int, total: int) -> None:
         """Say how many bytes are there; bytes that were there before do not count for the time left."""
+        if (done, total) == self._told:
+            return
         now = self._clock()
         if self._begun is None:
             self._begun = now, done
         elif done < total and now - self._last < (_EVERY if self._jsonl else _EVERY_LINE):
             return
-        self._last = now
+        self._last, self._told = now, (done, total)
         since, first = self._begun
         rate = (done - first) / (now - since) if now > since else 0.0
         left = round((total - done) / rate) if rate > 0 else None

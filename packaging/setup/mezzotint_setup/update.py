@@ -1,8 +1,10 @@
 """Looks for a newer release, only where that was allowed, and takes its payload by hash."""
 
 import json
+import platform
 import re
 import shutil
+import sys
 import zipfile
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +15,6 @@ from mezzotint_setup.events import Reporter, Stop
 from mezzotint_setup.network import Network
 from mezzotint_setup.payload import Payload, Wheel
 from mezzotint_setup.root import Root, remove
-from mezzotint_setup.wheel_tags import this_target
 
 _LARGEST_INDEX = 1 << 20
 _LARGEST_PAYLOAD = 1 << 30
@@ -82,6 +83,11 @@ def _unpack(downloads: Downloads, archive: Wheel, root: Root, version: str) -> N
     downloads.path(archive).unlink()
 
 
+def platform_key() -> str:
+    """The name of this system in a release index: linux_x86_64, win32_amd64, darwin_arm64."""
+    return f"{sys.platform}_{platform.machine().lower()}"
+
+
 def newest(root: Root, index: str, network: Network) -> Release:
     """Ask a release index; raises SetupFailed if that was not allowed or its answer is not understood."""
     if not is_allowed(root):
@@ -102,7 +108,7 @@ def newest(root: Root, index: str, network: Network) -> Release:
         version = str(data["version"])
         if not re.fullmatch(r"\d+(\.\d+)*[a-z0-9.]*", version):
             raise ValueError(f"version {version}")
-        one = data["payloads"][this_target().platform]
+        one = data["payloads"][platform_key()]
         archive = Wheel(
             name="mezzotint-payload",
             version=version,

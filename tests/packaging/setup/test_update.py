@@ -8,8 +8,7 @@ from setup_made import installer, sha256, write_payload
 
 from mezzotint_setup.command import main
 from mezzotint_setup.root import Pointer, Root
-from mezzotint_setup.update import newer
-from mezzotint_setup.wheel_tags import this_target
+from mezzotint_setup.update import newer, platform_key
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def release(tmp_path, server, root, payload, capsys, in_process):
     shutil.make_archive(str(server.folder / "payload"), "zip", newer)
     one = {"url": f"{server.url}/payload.zip", "size": (server.folder / "payload.zip").stat().st_size}
     one["sha256"] = sha256(server.folder / "payload.zip")
-    index = {"format": 1, "version": "2.0", "payloads": {this_target().platform: one}}
+    index = {"format": 1, "version": "2.0", "payloads": {platform_key(): one}}
 
     def call(*words, digest=one["sha256"], **changes):
         one["sha256"] = digest
@@ -64,7 +63,7 @@ def test_an_update_is_installed_with_its_own_payload(release, root, payload):
         ({"format": 2}, "index"),
         ({"version": "../../2"}, "index"),
         ({"payloads": {}}, "index"),
-        ({"payloads": {this_target().platform: {"url": "x", "size": "y", "sha256": ""}}}, "index"),
+        ({"payloads": {platform_key(): {"url": "x", "size": "y", "sha256": ""}}}, "index"),
     ],
 )
 def test_an_index_that_is_not_understood(release, changes, code):
