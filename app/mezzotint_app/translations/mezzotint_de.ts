@@ -999,6 +999,88 @@
     </message>
 </context>
 <context>
+    <name>BoardsMenu</name>
+    <message>
+        <source>Boards</source>
+        <translation>Boards</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>New board</source>
+        <translation>Neues Board</translation>
+    </message>
+    <message>
+        <source>New board…</source>
+        <translation>Neues Board…</translation>
+    </message>
+    <message>
+        <source>Tags</source>
+        <translation>Tags</translation>
+    </message>
+    <message>
+        <source>Tags, separated by commas</source>
+        <translation>Tags, durch Kommas getrennt</translation>
+    </message>
+</context>
+<context>
+    <name>BoardsPanel</name>
+    <message>
+        <source>All images</source>
+        <translation>Alle Bilder</translation>
+    </message>
+    <message>
+        <source>Boards</source>
+        <translation>Boards</translation>
+    </message>
+    <message>
+        <source>Boards: choose one to see its images, drop images on one to put them there</source>
+        <translation>Boards: eines wählen, um seine Bilder zu sehen; Bilder darauf ablegen, um sie hinzuzufügen</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>New board</source>
+        <translation>Neues Board</translation>
+    </message>
+    <message>
+        <source>New smart board</source>
+        <translation>Neues intelligentes Board</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove board</source>
+        <translation>Board entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the board {name}? Its images stay in the gallery.</source>
+        <translation>Board {name} entfernen? Seine Bilder bleiben in der Galerie.</translation>
+    </message>
+    <message>
+        <source>Remove the board; its images stay</source>
+        <translation>Board entfernen; seine Bilder bleiben</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Rename the board</source>
+        <translation>Board umbenennen</translation>
+    </message>
+    <message>
+        <source>Save the search as a smart board</source>
+        <translation>Suche als intelligentes Board speichern</translation>
+    </message>
+</context>
+<context>
     <name>Candidates</name>
     <message>
         <source>The canvas has too many layers. Remove one, then accept.</source>
@@ -1078,8 +1160,28 @@
 <context>
     <name>CanvasGeneration</name>
     <message>
+        <source>Choose a ControlNet for the control layer, or hide the layer.</source>
+        <translation>Wählen Sie ein ControlNet für die Kontrollebene, oder blenden Sie die Ebene aus.</translation>
+    </message>
+    <message>
+        <source>Choose a mask layer that has something in the frame.</source>
+        <translation>Wählen Sie eine Maskenebene, auf der im Rahmen etwas liegt.</translation>
+    </message>
+    <message>
         <source>Nothing was queued: {0}</source>
         <translation>Nichts eingereiht: {0}</translation>
+    </message>
+    <message>
+        <source>The region was added; its layer is hidden. Regions are listed on Create.</source>
+        <translation>Die Region wurde hinzugefügt; ihre Ebene ist ausgeblendet. Regionen stehen unter „Erstellen“.</translation>
+    </message>
+    <message>
+        <source>There are as many regions as can be used.</source>
+        <translation>Mehr Regionen können nicht verwendet werden.</translation>
+    </message>
+    <message>
+        <source>There is no picture in the frame.</source>
+        <translation>Im Rahmen ist kein Bild.</translation>
     </message>
 </context>
 <context>
@@ -1139,6 +1241,10 @@
         <translation>Öffnen</translation>
     </message>
     <message>
+        <source>Regional prompt</source>
+        <translation>Regionaler Prompt</translation>
+    </message>
+    <message>
         <source>Save as</source>
         <translation>Speichern unter</translation>
     </message>
@@ -1149,6 +1255,10 @@
     <message>
         <source>The picture: PNG</source>
         <translation>Das Bild: PNG</translation>
+    </message>
+    <message>
+        <source>What the masked part shows</source>
+        <translation>Was der maskierte Teil zeigt</translation>
     </message>
 </context>
 <context>
@@ -1186,6 +1296,10 @@
         <translation>Pipette (I, oder Alt bei jedem Werkzeug)</translation>
     </message>
     <message>
+        <source>Deselect</source>
+        <translation>Auswahl aufheben</translation>
+    </message>
+    <message>
         <source>Eraser (E)</source>
         <translation>Radierer (E)</translation>
     </message>
@@ -1202,12 +1316,20 @@
         <translation>Härte</translation>
     </message>
     <message>
+        <source>Invert selection</source>
+        <translation>Auswahl umkehren</translation>
+    </message>
+    <message>
         <source>Lasso: fills a free shape; with Ctrl it erases (L)</source>
         <translation>Lasso: füllt eine freie Form; mit Strg löscht es (L)</translation>
     </message>
     <message>
-        <source>Move the layer (V)</source>
-        <translation>Ebene verschieben (V)</translation>
+        <source>Mask layer from selection</source>
+        <translation>Maskenebene aus Auswahl</translation>
+    </message>
+    <message>
+        <source>Move the layer, or scale it by its handles (V)</source>
+        <translation>Die Ebene verschieben, oder an den Griffen skalieren (V)</translation>
     </message>
     <message>
         <source>New canvas</source>
@@ -1222,10 +1344,6 @@
         <translation>Deckkraft von Strichen und Füllungen</translation>
     </message>
     <message>
-        <source>Open, save and clear</source>
-        <translation>Öffnen, speichern und leeren</translation>
-    </message>
-    <message>
         <source>Open…</source>
         <translation>Öffnen…</translation>
     </message>
@@ -1238,8 +1356,24 @@
         <translation>Wiederherstellen</translation>
     </message>
     <message>
+        <source>Regional prompt from mask layer…</source>
+        <translation>Regionaler Prompt aus Maskenebene …</translation>
+    </message>
+    <message>
         <source>Save as…</source>
         <translation>Speichern unter…</translation>
+    </message>
+    <message>
+        <source>Select a free shape; Shift adds, Ctrl subtracts (N)</source>
+        <translation>Eine freie Form auswählen; Umschalt fügt hinzu, Strg zieht ab (N)</translation>
+    </message>
+    <message>
+        <source>Select a rectangle; Shift adds, Ctrl subtracts (M)</source>
+        <translation>Ein Rechteck auswählen; Umschalt fügt hinzu, Strg zieht ab (M)</translation>
+    </message>
+    <message>
+        <source>Selection, open, save and clear</source>
+        <translation>Auswahl, Öffnen, Speichern und Leeren</translation>
     </message>
     <message>
         <source>Show everything</source>
@@ -1252,6 +1386,10 @@
     <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Use as init image on Create</source>
+        <translation>Als Ausgangsbild unter „Erstellen“ verwenden</translation>
     </message>
     <message>
         <source>Zoom in</source>
@@ -1267,6 +1405,10 @@
     <message>
         <source>Fill works within the picture and the frame.</source>
         <translation>Füllen wirkt im Bild und im Rahmen.</translation>
+    </message>
+    <message>
+        <source>The layer is empty, or would become too large.</source>
+        <translation>Die Ebene ist leer oder würde zu groß.</translation>
     </message>
     <message>
         <source>The layer is hidden. Show it to change it.</source>
@@ -1355,6 +1497,36 @@
     </message>
 </context>
 <context>
+    <name>CompareWindow</name>
+    <message>
+        <source>Before and after with a divider (C)</source>
+        <translation>Vorher und nachher mit Trennlinie (C)</translation>
+    </message>
+    <message>
+        <source>Close (Esc)</source>
+        <translation>Schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>Compare images</source>
+        <translation>Bilder vergleichen</translation>
+    </message>
+    <message>
+        <source>Zoom and position are those of all images.</source>
+        <translation>Zoom und Ausschnitt gelten für alle Bilder.</translation>
+    </message>
+</context>
+<context>
+    <name>ComparedImage</name>
+    <message>
+        <source>Image {number}: {name}</source>
+        <translation>Bild {number}: {name}</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Wird geladen…</translation>
+    </message>
+</context>
+<context>
     <name>CompletionList</name>
     <message>
         <source>Completions</source>
@@ -1371,6 +1543,10 @@
     <message>
         <source>embedding</source>
         <translation>Embedding</translation>
+    </message>
+    <message>
+        <source>style</source>
+        <translation>Stil</translation>
     </message>
     <message>
         <source>wildcard</source>
@@ -1404,8 +1580,20 @@
         <translation>Kanten (TED)</translation>
     </message>
     <message>
+        <source>Estimate its depth</source>
+        <translation>Tiefe schätzen</translation>
+    </message>
+    <message>
         <source>Find its edges</source>
         <translation>Kanten suchen</translation>
+    </message>
+    <message>
+        <source>Find its soft contours</source>
+        <translation>Weiche Konturen finden</translation>
+    </message>
+    <message>
+        <source>Find the poses of people</source>
+        <translation>Posen von Menschen finden</translation>
     </message>
     <message>
         <source>Grey image</source>
@@ -1438,6 +1626,10 @@
     <message>
         <source>Scribble</source>
         <translation>Kritzelei</translation>
+    </message>
+    <message>
+        <source>Scribble its contours</source>
+        <translation>Konturen skizzieren</translation>
     </message>
     <message>
         <source>Segments</source>
@@ -1487,12 +1679,78 @@
         <translation>Maske wählen</translation>
     </message>
     <message>
+        <source>Choose an image encoder</source>
+        <translation>Bildencoder wählen</translation>
+    </message>
+    <message>
         <source>Choose control images</source>
         <translation>Kontrollbilder wählen</translation>
     </message>
     <message>
         <source>Choose images, or drop them here</source>
         <translation>Bilder wählen oder hier ablegen</translation>
+    </message>
+    <message>
+        <source>PNG image (*.png)</source>
+        <translation>PNG-Bild (*.png)</translation>
+    </message>
+    <message>
+        <source>Save control image</source>
+        <translation>Kontrollbild speichern</translation>
+    </message>
+</context>
+<context>
+    <name>ControlPreviewBox</name>
+    <message>
+        <source>Keep what is made of {name} with results</source>
+        <translation>Aufbewahren, was aus {name} gemacht wird</translation>
+    </message>
+    <message>
+        <source>Keep with results</source>
+        <translation>Bei den Ergebnissen aufbewahren</translation>
+    </message>
+    <message>
+        <source>Preparing…</source>
+        <translation>Wird vorbereitet…</translation>
+    </message>
+    <message>
+        <source>Preview</source>
+        <translation>Vorschau</translation>
+    </message>
+    <message>
+        <source>Preview {name}</source>
+        <translation>Vorschau von {name}</translation>
+    </message>
+    <message>
+        <source>Save what is made of the image</source>
+        <translation>Speichert, was aus dem Bild gemacht wird</translation>
+    </message>
+    <message>
+        <source>Save what is made of the image beside each result</source>
+        <translation>Speichert, was aus dem Bild gemacht wird, neben jedem Ergebnis</translation>
+    </message>
+    <message>
+        <source>Save what is made of {name}</source>
+        <translation>Speichern, was aus {name} gemacht wird</translation>
+    </message>
+    <message>
+        <source>Save…</source>
+        <translation>Speichern…</translation>
+    </message>
+    <message>
+        <source>Show what is made of the image, as the ControlNet is given it</source>
+        <translation>Zeigt, was aus dem Bild gemacht wird, so wie das ControlNet es bekommt</translation>
+    </message>
+    <message>
+        <source>What is made of {name}</source>
+        <translation>Was aus {name} gemacht wird</translation>
+    </message>
+</context>
+<context>
+    <name>ControlPreviews</name>
+    <message>
+        <source>Saved as {path}</source>
+        <translation>Gespeichert als {path}</translation>
     </message>
 </context>
 <context>
@@ -1514,12 +1772,20 @@
         <translation>Wie vom ControlNet vorgegeben</translation>
     </message>
     <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
         <source>Choose ControlNet for {name}</source>
         <translation>ControlNet für {name} wählen</translation>
     </message>
     <message>
         <source>Choose an image that is white where an IP-Adapter&apos;s image is to apply</source>
         <translation>Ein Bild wählen, das weiß ist, wo das Bild eines IP-Adapters gelten soll</translation>
+    </message>
+    <message>
+        <source>Choose image encoder for {name}</source>
+        <translation>Bildencoder für {name} wählen</translation>
     </message>
     <message>
         <source>Choose mask for {name}</source>
@@ -1530,6 +1796,10 @@
         <translation>Die Datei eines ControlNets oder IP-Adapters wählen oder auf die Liste ziehen</translation>
     </message>
     <message>
+        <source>Choose the file of the image encoder that an IP-Adapter uses</source>
+        <translation>Die Datei des Bildencoders wählen, den ein IP-Adapter verwendet</translation>
+    </message>
+    <message>
         <source>Choose…</source>
         <translation>Wählen…</translation>
     </message>
@@ -1538,8 +1808,20 @@
         <translation>ControlNet</translation>
     </message>
     <message>
+        <source>Encoder</source>
+        <translation>Encoder</translation>
+    </message>
+    <message>
         <source>Everywhere</source>
         <translation>Überall</translation>
+    </message>
+    <message>
+        <source>Find the encoder automatically</source>
+        <translation>Den Encoder automatisch finden</translation>
+    </message>
+    <message>
+        <source>Find the encoder for {name} automatically</source>
+        <translation>Encoder für {name} automatisch finden</translation>
     </message>
     <message>
         <source>How strongly the control image is followed</source>
@@ -1675,6 +1957,10 @@
     <message>
         <source>This model does not support regional prompts. Remove them.</source>
         <translation>Dieses Modell unterstützt keine regionalen Prompts. Entfernen Sie sie.</translation>
+    </message>
+    <message>
+        <source>This model needs a control image without a ControlNet. Add one.</source>
+        <translation>Dieses Modell benötigt ein Kontrollbild ohne ControlNet. Fügen Sie eines hinzu.</translation>
     </message>
     <message>
         <source>Write a prompt first.</source>
@@ -2046,6 +2332,10 @@
         <translation>Was das Bild nicht zeigen soll; optional</translation>
     </message>
     <message>
+        <source>Wildcards…</source>
+        <translation>Wildcards …</translation>
+    </message>
+    <message>
         <source>{count} different prompts, one after another</source>
         <translation>{count} verschiedene Prompts nacheinander</translation>
     </message>
@@ -2171,12 +2461,24 @@
         <translation>Kontrollbilder</translation>
     </message>
     <message>
+        <source>Detail passes</source>
+        <translation>Detaildurchgänge</translation>
+    </message>
+    <message>
         <source>Edit or combine images by an instruction</source>
         <translation>Bilder nach Anweisung bearbeiten oder kombinieren</translation>
     </message>
     <message>
         <source>Embeddings (textual inversion)</source>
         <translation>Embeddings (Textual Inversion)</translation>
+    </message>
+    <message>
+        <source>Faces, people and others, inpainted at full size</source>
+        <translation>Gesichter, Menschen und anderes, in voller Größe neu gemalt</translation>
+    </message>
+    <message>
+        <source>Find and make anew</source>
+        <translation>Finden und neu erzeugen</translation>
     </message>
     <message>
         <source>From an image: {names}</source>
@@ -2293,6 +2595,14 @@
     <message>
         <source>text encoders {value}</source>
         <translation>Textencoder {value}</translation>
+    </message>
+    <message>
+        <source>variation seed {value}</source>
+        <translation>Variations-Seed {value}</translation>
+    </message>
+    <message>
+        <source>variation strength {value}</source>
+        <translation>Variationsstärke {value}</translation>
     </message>
     <message>
         <source>zero terminal SNR {value}</source>
@@ -2486,6 +2796,72 @@
     </message>
 </context>
 <context>
+    <name>DetailList</name>
+    <message>
+        <source>Add detail pass</source>
+        <translation>Detaildurchgang hinzufügen</translation>
+    </message>
+    <message>
+        <source>Finds objects of a kind in the finished image and makes each anew at full size</source>
+        <translation>Findet im fertigen Bild Objekte einer Art und erzeugt jedes neu in voller Größe</translation>
+    </message>
+</context>
+<context>
+    <name>DetailRow</name>
+    <message>
+        <source>A label of a detector among your models, such as person</source>
+        <translation>Eine Bezeichnung, die ein Detektor unter Ihren Modellen kennt, etwa person</translation>
+    </message>
+    <message>
+        <source>Confidence of detail pass {number}</source>
+        <translation>Sicherheit von Detaildurchgang {number}</translation>
+    </message>
+    <message>
+        <source>Denoising strength: low sharpens, high invents</source>
+        <translation>Entrauschungsstärke: niedrig schärft, hoch erfindet</translation>
+    </message>
+    <message>
+        <source>How sure the detector must be: 0 takes everything, 1 nothing</source>
+        <translation>Wie sicher der Detektor sein muss: 0 nimmt alles, 1 nichts</translation>
+    </message>
+    <message>
+        <source>Prompt of detail pass {number}</source>
+        <translation>Prompt von Detaildurchgang {number}</translation>
+    </message>
+    <message>
+        <source>Remove detail pass {number}</source>
+        <translation>Detaildurchgang {number} entfernen</translation>
+    </message>
+    <message>
+        <source>Strength of detail pass {number}</source>
+        <translation>Stärke von Detaildurchgang {number}</translation>
+    </message>
+    <message>
+        <source>What is found {number}</source>
+        <translation>Was gefunden wird {number}</translation>
+    </message>
+    <message>
+        <source>What the found parts show</source>
+        <translation>Was die gefundenen Teile zeigen</translation>
+    </message>
+    <message>
+        <source>confidence </source>
+        <translation>Sicherheit </translation>
+    </message>
+    <message>
+        <source>strength </source>
+        <translation>Stärke </translation>
+    </message>
+    <message>
+        <source>such as face</source>
+        <translation>etwa face</translation>
+    </message>
+    <message>
+        <source>the image&apos;s prompt</source>
+        <translation>der Prompt des Bildes</translation>
+    </message>
+</context>
+<context>
     <name>Dialogs</name>
     <message>
         <source>Job files</source>
@@ -2501,6 +2877,10 @@
     <message>
         <source>Control images</source>
         <translation>Kontrollbilder</translation>
+    </message>
+    <message>
+        <source>Detail passes</source>
+        <translation>Detaildurchgänge</translation>
     </message>
     <message>
         <source>Embeddings</source>
@@ -3148,6 +3528,80 @@
     </message>
 </context>
 <context>
+    <name>Faster</name>
+    <message>
+        <source>8-bit text encoders</source>
+        <translation>Textencoder in 8 Bit</translation>
+    </message>
+    <message>
+        <source>Deep shrink: composed at half the size</source>
+        <translation>Deep Shrink: in halber Größe komponiert</translation>
+    </message>
+    <message>
+        <source>Fewer tokens in attention</source>
+        <translation>Weniger Token in der Attention</translation>
+    </message>
+    <message>
+        <source>Images differ by {loss} %, as measured on the bundled models.</source>
+        <translation>Bilder weichen um {loss} % ab, gemessen an den mitgelieferten Modellen.</translation>
+    </message>
+    <message>
+        <source>Images differ.</source>
+        <translation>Bilder weichen ab.</translation>
+    </message>
+    <message>
+        <source>Images look different.</source>
+        <translation>Bilder sehen anders aus.</translation>
+    </message>
+    <message>
+        <source>Less of the image is made at its full size.</source>
+        <translation>Weniger am Bild entsteht in voller Größe.</translation>
+    </message>
+    <message>
+        <source>Prompts are understood slightly differently.</source>
+        <translation>Prompts werden etwas anders verstanden.</translation>
+    </message>
+    <message>
+        <source>Step cache</source>
+        <translation>Schritt-Cache</translation>
+    </message>
+    <message>
+        <source>how much depends on the image</source>
+        <translation>wie viel, hängt vom Bild ab</translation>
+    </message>
+    <message>
+        <source>{bits}-bit weights</source>
+        <translation>{bits}-Bit-Gewichte</translation>
+    </message>
+    <message>
+        <source>{model}, in {steps} steps</source>
+        <translation>{model}, in {steps} Schritten</translation>
+    </message>
+    <message>
+        <source>{now} instead of {before}</source>
+        <translation>{now} statt {before}</translation>
+    </message>
+    <message>
+        <source>{width}×{height}, then a second pass at {scale}×</source>
+        <translation>{width}×{height}, dann ein zweiter Durchgang mit {scale}×</translation>
+    </message>
+</context>
+<context>
+    <name>FasterButton</name>
+    <message>
+        <source>Make it faster</source>
+        <translation>Schneller machen</translation>
+    </message>
+    <message>
+        <source>Make it faster: what would save time, and what it costs</source>
+        <translation>Schneller machen: was Zeit spart, und was es kostet</translation>
+    </message>
+    <message>
+        <source>Undo the last one</source>
+        <translation>Letzte Maßnahme rückgängig machen</translation>
+    </message>
+</context>
+<context>
     <name>Field</name>
     <message>
         <source>model default</source>
@@ -3297,6 +3751,10 @@
         <translation>Beste zuerst</translation>
     </message>
     <message>
+        <source>Boards</source>
+        <translation>Boards</translation>
+    </message>
+    <message>
         <source>Clear search</source>
         <translation>Suche leeren</translation>
     </message>
@@ -3305,12 +3763,16 @@
         <translation>Details</translation>
     </message>
     <message>
-        <source>Find images whose prompt, model or file name contains all of these words (Ctrl+F)</source>
-        <translation>Bilder finden, deren Prompt, Modell oder Dateiname alle diese Wörter enthält (Strg+F)</translation>
+        <source>Find images whose prompt, model or file name contains all of these words; also tag:sea, board:&quot;My trip&quot;, model:xl, stars:3, and -tag:sea for those without (Ctrl+F)</source>
+        <translation>Bilder finden, deren Prompt, Modell oder Dateiname all diese Wörter enthält; auch tag:meer, board:&quot;Meine Reise&quot;, model:xl, stars:3, und -tag:meer für die ohne (Strg+F)</translation>
     </message>
     <message>
         <source>Model</source>
         <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Most similar first</source>
+        <translation>Ähnlichste zuerst</translation>
     </message>
     <message>
         <source>Newest first</source>
@@ -3327,6 +3789,10 @@
     <message>
         <source>Search prompts</source>
         <translation>Prompts durchsuchen</translation>
+    </message>
+    <message>
+        <source>Show boards (Ctrl+B)</source>
+        <translation>Boards anzeigen (Strg+B)</translation>
     </message>
     <message>
         <source>Show image details (Ctrl+I)</source>
@@ -3389,36 +3855,9 @@
 </context>
 <context>
     <name>GalleryPage</name>
-    <message numerus="yes">
-        <source>%n stars</source>
-        <translation>
-            <numerusform>%n Stern</numerusform>
-            <numerusform>%n Sterne</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Clear search and filters</source>
         <translation>Suche und Filter zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Compare</source>
-        <translation>Vergleichen</translation>
-    </message>
-    <message>
-        <source>Copy as command</source>
-        <translation>Als Befehl kopieren</translation>
-    </message>
-    <message>
-        <source>Copy image</source>
-        <translation>Bild kopieren</translation>
-    </message>
-    <message>
-        <source>Copy prompt</source>
-        <translation>Prompt kopieren</translation>
-    </message>
-    <message>
-        <source>Copy settings</source>
-        <translation>Einstellungen kopieren</translation>
     </message>
     <message>
         <source>Create images</source>
@@ -3429,24 +3868,16 @@
         <translation>Nicht mehr fragen</translation>
     </message>
     <message>
-        <source>Edit this image</source>
-        <translation>Dieses Bild bearbeiten</translation>
+        <source>Drop images on it, or press B in the gallery.</source>
+        <translation>Bilder darauf ablegen oder in der Galerie B drücken.</translation>
     </message>
     <message>
         <source>Every image you generate is saved in your image folder, and can be found here by its prompt.</source>
         <translation>Jedes generierte Bild wird im Bilderordner gespeichert und ist hier über seinen Prompt zu finden.</translation>
     </message>
     <message>
-        <source>Full screen</source>
-        <translation>Vollbild</translation>
-    </message>
-    <message>
         <source>Images</source>
         <translation>Bilder</translation>
-    </message>
-    <message>
-        <source>Load settings</source>
-        <translation>Einstellungen laden</translation>
     </message>
     <message>
         <source>Move to trash</source>
@@ -3461,48 +3892,20 @@
         <translation>Keine passenden Bilder</translation>
     </message>
     <message>
-        <source>No stars</source>
-        <translation>Keine Sterne</translation>
-    </message>
-    <message>
-        <source>Open in canvas</source>
-        <translation>Auf der Arbeitsfläche öffnen</translation>
+        <source>Nothing on this board</source>
+        <translation>Nichts auf diesem Board</translation>
     </message>
     <message>
         <source>Open the Create page (Ctrl+1)</source>
         <translation>Seite „Erstellen“ öffnen (Strg+1)</translation>
     </message>
     <message>
-        <source>Save as style…</source>
-        <translation>Als Stil speichern…</translation>
-    </message>
-    <message>
         <source>Show all images</source>
         <translation>Alle Bilder anzeigen</translation>
     </message>
     <message>
-        <source>Show in folder</source>
-        <translation>Im Ordner anzeigen</translation>
-    </message>
-    <message>
-        <source>Stars</source>
-        <translation>Sterne</translation>
-    </message>
-    <message>
-        <source>Toggle star</source>
-        <translation>Stern umschalten</translation>
-    </message>
-    <message>
         <source>Try other search words, fewer stars or another model.</source>
         <translation>Andere Suchwörter, weniger Sterne oder ein anderes Modell probieren.</translation>
-    </message>
-    <message>
-        <source>Upscale</source>
-        <translation>Hochskalieren</translation>
-    </message>
-    <message>
-        <source>Use as init image</source>
-        <translation>Als Ausgangsbild verwenden</translation>
     </message>
     <message>
         <source>Your images appear here</source>
@@ -3511,6 +3914,10 @@
 </context>
 <context>
     <name>GallerySidePanel</name>
+    <message>
+        <source>Boards</source>
+        <translation>Boards</translation>
+    </message>
     <message>
         <source>Model</source>
         <translation>Modell</translation>
@@ -3526,6 +3933,17 @@
     <message>
         <source>Seed</source>
         <translation>Seed</translation>
+    </message>
+    <message>
+        <source>Tags</source>
+        <translation>Tags</translation>
+    </message>
+</context>
+<context>
+    <name>GallerySimilarity</name>
+    <message>
+        <source>Looking at images: {0} of {1}</source>
+        <translation>Bilder werden betrachtet: {0} von {1}</translation>
     </message>
 </context>
 <context>
@@ -3571,6 +3989,10 @@
 <context>
     <name>GalleryUpscaling</name>
     <message>
+        <source>Removing the background</source>
+        <translation>Hintergrund wird entfernt</translation>
+    </message>
+    <message>
         <source>Upscaling</source>
         <translation>Wird hochskaliert</translation>
     </message>
@@ -3586,12 +4008,28 @@
 <context>
     <name>GeneratePanel</name>
     <message>
+        <source>Area</source>
+        <translation>Bereich</translation>
+    </message>
+    <message>
         <source>Automatic</source>
         <translation>Automatisch</translation>
     </message>
     <message>
         <source>Cancel what is being generated</source>
         <translation>Abbrechen, was gerade generiert wird</translation>
+    </message>
+    <message>
+        <source>Choose a ControlNet</source>
+        <translation>ControlNet wählen</translation>
+    </message>
+    <message>
+        <source>Context around the mask</source>
+        <translation>Umgebung der Maske</translation>
+    </message>
+    <message>
+        <source>Control layer</source>
+        <translation>Kontrollebene</translation>
     </message>
     <message>
         <source>Denoising strength</source>
@@ -3626,6 +4064,10 @@
         <translation>Bilder</translation>
     </message>
     <message>
+        <source>Inpaint area</source>
+        <translation>Inpainting-Bereich</translation>
+    </message>
+    <message>
         <source>Noise</source>
         <translation>Rauschen</translation>
     </message>
@@ -3634,8 +4076,20 @@
         <translation>Anzahl der Vorschläge</translation>
     </message>
     <message>
+        <source>Only masked</source>
+        <translation>Nur maskiert</translation>
+    </message>
+    <message>
+        <source>Only masked: the surroundings of the mask are generated at the size on Create, then pasted back</source>
+        <translation>Nur maskiert: Die Umgebung der Maske wird in der Größe unter „Erstellen“ generiert und wieder eingefügt</translation>
+    </message>
+    <message>
         <source>Original</source>
         <translation>Original</translation>
+    </message>
+    <message>
+        <source>Padding</source>
+        <translation>Rand</translation>
     </message>
     <message>
         <source>Prompt</source>
@@ -3656,6 +4110,10 @@
     <message>
         <source>What the masked or empty part starts from</source>
         <translation>Womit der maskierte oder leere Teil beginnt</translation>
+    </message>
+    <message>
+        <source>Whole frame</source>
+        <translation>Ganzer Rahmen</translation>
     </message>
     <message>
         <source>Width of the soft edge inside the mask</source>
@@ -3726,8 +4184,16 @@ und {n} weitere</translation>
         <translation>Modell herunterladen</translation>
     </message>
     <message>
+        <source>Downloads</source>
+        <translation>Downloads</translation>
+    </message>
+    <message>
         <source>Downloads in the background; you can stop it at any time</source>
         <translation>Lädt im Hintergrund herunter; kann jederzeit gestoppt werden</translation>
+    </message>
+    <message>
+        <source>Family</source>
+        <translation>Familie</translation>
     </message>
     <message>
         <source>Files</source>
@@ -3762,8 +4228,8 @@ und {n} weitere</translation>
         <translation>Auf diesem Rechner</translation>
     </message>
     <message>
-        <source>Recommended models</source>
-        <translation>Empfohlene Modelle</translation>
+        <source>Repository</source>
+        <translation>Repository</translation>
     </message>
     <message>
         <source>Shows size and licence; downloads nothing yet</source>
@@ -3778,18 +4244,6 @@ und {n} weitere</translation>
         <translation>Variante</translation>
     </message>
     <message>
-        <source>does not fit</source>
-        <translation>passt nicht</translation>
-    </message>
-    <message>
-        <source>from {least} of VRAM</source>
-        <translation>ab {least} VRAM</translation>
-    </message>
-    <message>
-        <source>not supported</source>
-        <translation>nicht unterstützt</translation>
-    </message>
-    <message>
         <source>only for gated models</source>
         <translation>nur für zugangsbeschränkte Modelle</translation>
     </message>
@@ -3798,16 +4252,12 @@ und {n} weitere</translation>
         <translation>owner/name oder https://…</translation>
     </message>
     <message>
-        <source>runs slower</source>
-        <translation>läuft langsamer</translation>
-    </message>
-    <message>
-        <source>runs well</source>
-        <translation>läuft gut</translation>
-    </message>
-    <message>
         <source>{all}, {left} left to download</source>
         <translation>{all}, davon noch {left} herunterzuladen</translation>
+    </message>
+    <message>
+        <source>{size}, of which a part is needed</source>
+        <translation>{size}, wovon ein Teil benötigt wird</translation>
     </message>
     <message>
         <source>“Check” shows size and licence; only “Download” downloads.</source>
@@ -3998,6 +4448,72 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>ImageActions</name>
+    <message numerus="yes">
+        <source>%n stars</source>
+        <translation>
+            <numerusform>%n Stern</numerusform>
+            <numerusform>%n Sterne</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Copy image</source>
+        <translation>Bild kopieren</translation>
+    </message>
+    <message>
+        <source>Move to trash</source>
+        <translation>In den Papierkorb</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>New board</source>
+        <translation>Neues Board</translation>
+    </message>
+    <message>
+        <source>New board…</source>
+        <translation>Neues Board…</translation>
+    </message>
+    <message>
+        <source>No stars</source>
+        <translation>Keine Sterne</translation>
+    </message>
+    <message>
+        <source>Put on a board</source>
+        <translation>Auf ein Board legen</translation>
+    </message>
+    <message>
+        <source>Remix</source>
+        <translation>Remix</translation>
+    </message>
+    <message>
+        <source>Same seed, other model</source>
+        <translation>Gleicher Seed, anderes Modell</translation>
+    </message>
+    <message>
+        <source>Saved: {name}</source>
+        <translation>Gespeichert: {name}</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>Im Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Stars</source>
+        <translation>Sterne</translation>
+    </message>
+    <message>
+        <source>Upscale</source>
+        <translation>Hochskalieren</translation>
+    </message>
+    <message>
+        <source>Variations</source>
+        <translation>Variationen</translation>
+    </message>
+</context>
+<context>
     <name>ImageBar</name>
     <message>
         <source>Actual size (1)</source>
@@ -4137,8 +4653,8 @@ und {n} weitere</translation>
         <translation>Niedrig bleibt nah am Bild, hoch verändert mehr.</translation>
     </message>
     <message>
-        <source>Paint a mask, or extend the canvas</source>
-        <translation>Maske malen oder Leinwand erweitern</translation>
+        <source>Opens the canvas: paint a mask, or move the frame beyond the image</source>
+        <translation>Öffnet die Arbeitsfläche: eine Maske malen oder den Rahmen über das Bild hinausziehen</translation>
     </message>
     <message>
         <source>Paste</source>
@@ -4273,6 +4789,28 @@ und {n} weitere</translation>
     <message>
         <source>{width} by {height} pixels, zoom {percent} %</source>
         <translation>{width} mal {height} Pixel, Zoom {percent} %</translation>
+    </message>
+</context>
+<context>
+    <name>ImagesAgain</name>
+    <message numerus="yes">
+        <source>%n variations are waiting in the queue</source>
+        <translation>
+            <numerusform>%n Variation wartet in der Warteschlange</numerusform>
+            <numerusform>%n Variationen warten in der Warteschlange</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>This image has no generation metadata</source>
+        <translation>Dieses Bild hat keine Metadaten zur Erzeugung</translation>
+    </message>
+    <message>
+        <source>This image has no seed in its metadata, so it cannot be made again</source>
+        <translation>Dieses Bild hat keinen Seed in seinen Metadaten und lässt sich daher nicht erneut erzeugen</translation>
+    </message>
+    <message>
+        <source>Waiting in the queue: {0}</source>
+        <translation>Wartet in der Warteschlange: {0}</translation>
     </message>
 </context>
 <context>
@@ -4723,238 +5261,6 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
-    <name>MaskCanvas</name>
-    <message>
-        <source>, painting</source>
-        <translation>, malt</translation>
-    </message>
-    <message>
-        <source>Brush at {0}, {1}</source>
-        <translation>Pinsel bei {0}, {1}</translation>
-    </message>
-    <message>
-        <source>Image to paint the mask on</source>
-        <translation>Bild, auf das die Maske gemalt wird</translation>
-    </message>
-    <message>
-        <source>{0} × {1} pixels</source>
-        <translation>{0} × {1} Pixel</translation>
-    </message>
-</context>
-<context>
-    <name>MaskEditor</name>
-    <message>
-        <source>Apply</source>
-        <translation>Anwenden</translation>
-    </message>
-    <message>
-        <source>Apply mask and canvas</source>
-        <translation>Maske und Leinwand anwenden</translation>
-    </message>
-    <message>
-        <source>Apply the mask, the canvas and the fill (Ctrl+Enter)</source>
-        <translation>Maske, Leinwand und Füllung anwenden (Strg+Enter)</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>Discard changes (Esc)</source>
-        <translation>Änderungen verwerfen (Esc)</translation>
-    </message>
-    <message>
-        <source>Inpaint / outpaint</source>
-        <translation>Inpainting/Outpainting</translation>
-    </message>
-    <message>
-        <source>Inpaint settings</source>
-        <translation>Inpainting-Einstellungen</translation>
-    </message>
-    <message>
-        <source>Loading image…</source>
-        <translation>Bild wird geladen…</translation>
-    </message>
-    <message>
-        <source>The image could not be read.</source>
-        <translation>Das Bild konnte nicht gelesen werden.</translation>
-    </message>
-    <message>
-        <source>The painted area is generated. Without a mouse: arrow keys move the brush, Space paints.</source>
-        <translation>Der bemalte Bereich wird generiert. Ohne Maus: Pfeiltasten bewegen den Pinsel, die Leertaste malt.</translation>
-    </message>
-</context>
-<context>
-    <name>MaskSettings</name>
-    <message>
-        <source>Bottom</source>
-        <translation>Unten</translation>
-    </message>
-    <message>
-        <source>Context around the mask</source>
-        <translation>Kontext um die Maske</translation>
-    </message>
-    <message>
-        <source>Drag the edges of the frame, or enter pixels for each side.</source>
-        <translation>Die Kanten des Rahmens ziehen oder für jede Seite Pixel eingeben.</translation>
-    </message>
-    <message>
-        <source>Extend canvas</source>
-        <translation>Leinwand erweitern</translation>
-    </message>
-    <message>
-        <source>Extend: {0}</source>
-        <translation>Erweitern: {0}</translation>
-    </message>
-    <message>
-        <source>Feather</source>
-        <translation>Weiche Kante</translation>
-    </message>
-    <message>
-        <source>Fill</source>
-        <translation>Füllung</translation>
-    </message>
-    <message>
-        <source>Inpaint area</source>
-        <translation>Inpainting-Bereich</translation>
-    </message>
-    <message>
-        <source>Left</source>
-        <translation>Links</translation>
-    </message>
-    <message>
-        <source>Masked area</source>
-        <translation>Maskierter Bereich</translation>
-    </message>
-    <message>
-        <source>Noise</source>
-        <translation>Rauschen</translation>
-    </message>
-    <message>
-        <source>Only masked</source>
-        <translation>Nur maskiert</translation>
-    </message>
-    <message>
-        <source>Original</source>
-        <translation>Original</translation>
-    </message>
-    <message>
-        <source>Padding</source>
-        <translation>Rand</translation>
-    </message>
-    <message>
-        <source>Pixels to add on this side; they are generated</source>
-        <translation>Pixel, die auf dieser Seite hinzukommen; sie werden generiert</translation>
-    </message>
-    <message>
-        <source>Reset all edges to the image</source>
-        <translation>Alle Kanten auf das Bild zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Reset canvas</source>
-        <translation>Leinwand zurücksetzen</translation>
-    </message>
-    <message>
-        <source>Right</source>
-        <translation>Rechts</translation>
-    </message>
-    <message>
-        <source>Surrounding colours, blurred</source>
-        <translation>Umgebende Farben, verwischt</translation>
-    </message>
-    <message>
-        <source>The area around the mask is generated at full size, then pasted back: fine details.</source>
-        <translation>Der Bereich um die Maske wird in voller Größe generiert und dann eingesetzt: feine Details.</translation>
-    </message>
-    <message>
-        <source>The area that the model works on at the chosen size</source>
-        <translation>Der Bereich, den das Modell in der gewählten Größe bearbeitet</translation>
-    </message>
-    <message>
-        <source>The model sees the whole image: the new area fits in well.</source>
-        <translation>Das Modell sieht das ganze Bild: Der neue Bereich fügt sich gut ein.</translation>
-    </message>
-    <message>
-        <source>Top</source>
-        <translation>Oben</translation>
-    </message>
-    <message>
-        <source>What the masked area starts from</source>
-        <translation>Womit der maskierte Bereich beginnt</translation>
-    </message>
-    <message>
-        <source>Whole image</source>
-        <translation>Ganzes Bild</translation>
-    </message>
-    <message>
-        <source>Width of the soft edge inside the mask</source>
-        <translation>Breite der weichen Kante innerhalb der Maske</translation>
-    </message>
-</context>
-<context>
-    <name>MaskTools</name>
-    <message>
-        <source>Brush hardness</source>
-        <translation>Pinselhärte</translation>
-    </message>
-    <message>
-        <source>Brush hardness (Shift+[ and Shift+])</source>
-        <translation>Pinselhärte (Umschalt+[ und Umschalt+])</translation>
-    </message>
-    <message>
-        <source>Brush size</source>
-        <translation>Pinselgröße</translation>
-    </message>
-    <message>
-        <source>Brush size ([ and ])</source>
-        <translation>Pinselgröße ([ und ])</translation>
-    </message>
-    <message>
-        <source>Brush: paints the mask (B)</source>
-        <translation>Pinsel: malt die Maske (B)</translation>
-    </message>
-    <message>
-        <source>Clear the mask</source>
-        <translation>Maske leeren</translation>
-    </message>
-    <message>
-        <source>Eraser: removes from the mask (E)</source>
-        <translation>Radierer: entfernt von der Maske (E)</translation>
-    </message>
-    <message>
-        <source>Hardness</source>
-        <translation>Härte</translation>
-    </message>
-    <message>
-        <source>Invert the mask</source>
-        <translation>Maske umkehren</translation>
-    </message>
-    <message>
-        <source>Mask the whole image</source>
-        <translation>Das ganze Bild maskieren</translation>
-    </message>
-    <message>
-        <source>Redo</source>
-        <translation>Wiederherstellen</translation>
-    </message>
-    <message>
-        <source>Size</source>
-        <translation>Größe</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>Rückgängig</translation>
-    </message>
-    <message>
-        <source>{0} %</source>
-        <translation>{0} %</translation>
-    </message>
-    <message>
-        <source>{0} px</source>
-        <translation>{0} px</translation>
-    </message>
-</context>
-<context>
     <name>MemoryBar</name>
     <message>
         <source>Memory: {parts}</source>
@@ -4970,6 +5276,78 @@ und {n} weitere</translation>
     <message>
         <source>A refiner: it finishes images of another model. Choose it under Refiner.</source>
         <translation>Ein Refiner: Er vollendet Bilder eines anderen Modells. Unter „Refiner“ wählen.</translation>
+    </message>
+    <message>
+        <source>Allow searching online</source>
+        <translation>Online-Suche erlauben</translation>
+    </message>
+    <message>
+        <source>Found on Hugging Face</source>
+        <translation>Auf Hugging Face gefunden</translation>
+    </message>
+    <message>
+        <source>Lists models with these words in their names; downloads nothing</source>
+        <translation>Listet Modelle mit diesen Wörtern im Namen auf; lädt nichts herunter</translation>
+    </message>
+    <message>
+        <source>No image models with these words in their names; try fewer words</source>
+        <translation>Keine Bildmodelle mit diesen Wörtern im Namen; versuchen Sie weniger Wörter</translation>
+    </message>
+    <message>
+        <source>Only these words are sent, when you press Return or “Search”</source>
+        <translation>Nur diese Wörter werden gesendet, bei Eingabe oder „Suchen“</translation>
+    </message>
+    <message>
+        <source>Recommended models</source>
+        <translation>Empfohlene Modelle</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Search Hugging Face by name</source>
+        <translation>Hugging Face nach Namen durchsuchen</translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation>Suche läuft …</translation>
+    </message>
+    <message>
+        <source>The words you search for are then sent to Hugging Face</source>
+        <translation>Die Suchwörter werden dann an Hugging Face gesendet</translation>
+    </message>
+    <message>
+        <source>does not fit</source>
+        <translation>passt nicht</translation>
+    </message>
+    <message>
+        <source>family not stated</source>
+        <translation>Familie nicht angegeben</translation>
+    </message>
+    <message>
+        <source>from {least} of VRAM</source>
+        <translation>ab {least} VRAM</translation>
+    </message>
+    <message>
+        <source>gated</source>
+        <translation>zugangsbeschränkt</translation>
+    </message>
+    <message>
+        <source>not supported</source>
+        <translation>nicht unterstützt</translation>
+    </message>
+    <message>
+        <source>runs slower</source>
+        <translation>läuft langsamer</translation>
+    </message>
+    <message>
+        <source>runs well</source>
+        <translation>läuft gut</translation>
+    </message>
+    <message>
+        <source>{n} downloads</source>
+        <translation>{n} Downloads</translation>
     </message>
 </context>
 <context>
@@ -5190,8 +5568,8 @@ und {n} weitere</translation>
         <translation>Alle Schlagwörter</translation>
     </message>
     <message>
-        <source>Choose from a list, or enter a Hugging Face model</source>
-        <translation>Aus einer Liste wählen oder ein Hugging-Face-Modell eingeben</translation>
+        <source>Choose from a list, search Hugging Face, or enter a model</source>
+        <translation>Aus einer Liste wählen, Hugging Face durchsuchen oder ein Modell eingeben</translation>
     </message>
     <message>
         <source>Download a model…</source>
@@ -5439,6 +5817,14 @@ und {n} weitere</translation>
         <translation>Token-Reduktion</translation>
     </message>
     <message>
+        <source>Variation seed</source>
+        <translation>Variations-Seed</translation>
+    </message>
+    <message>
+        <source>Variation strength</source>
+        <translation>Variationsstärke</translation>
+    </message>
+    <message>
         <source>deep shrink: divide the size inside the U-Net during the first third of the schedule; faster, and without repeated subjects in images larger than the model was trained for</source>
         <translation>Deep Shrink: im ersten Drittel des Schedules rechnet das U-Net innen mit geteilter Größe; schneller und ohne wiederholte Motive in Bildern, die größer sind als die beim Training</translation>
     </message>
@@ -5447,12 +5833,20 @@ und {n} weitere</translation>
         <translation>Denoising-Kacheln: wird ein Bild vergrößert, durch den Hires-Fix oder aus einem Ausgangsbild, wird es in überlappenden Kacheln dieser Größe entrauscht, die in jedem Schritt ineinander übergehen, sodass weit größere Bilder auf die Karte passen; auto plant die Größe; jede Kachel bekommt den ganzen Prompt, daher können sich Motive bei einer Stärke über 0,3 wiederholen</translation>
     </message>
     <message>
+        <source>how far the start noise moves from that of the seed to that of the variation seed: about 0.1 to 0.3 for variations of one image</source>
+        <translation>wie weit sich das Startrauschen von dem des Seeds zu dem des Variations-Seeds bewegt: etwa 0,1 bis 0,3 für Variationen eines Bildes</translation>
+    </message>
+    <message>
         <source>how the noise levels of the steps are spaced</source>
         <translation>wie die Rauschstufen der Schritte verteilt sind</translation>
     </message>
     <message>
         <source>more steps take longer and gain little beyond the model default</source>
         <translation>mehr Schritte dauern länger und bringen über den Modellstandard hinaus wenig</translation>
+    </message>
+    <message>
+        <source>seed of the noise that is blended in with --variation-strength</source>
+        <translation>Seed des Rauschens, das mit --variation-strength beigemischt wird</translation>
     </message>
     <message>
         <source>sparse attention: each tile of the image sees a part of the others; pooled chooses the most similar ones and sees the means of the rest, window takes the nearest, topk drops the rest; tiles divides the image into large tiles that see only themselves (HyperTile); changes details, and does nothing below 10,000 image tokens unless a density is given</source>
@@ -5480,6 +5874,112 @@ und {n} weitere</translation>
     <message>
         <source>{folder} is not an absolute path: enter a full path, starting at the root or drive letter.</source>
         <translation>{folder} ist kein absoluter Pfad: einen vollständigen Pfad eingeben, der mit dem Wurzelverzeichnis oder Laufwerksbuchstaben beginnt.</translation>
+    </message>
+</context>
+<context>
+    <name>PageActions</name>
+    <message numerus="yes">
+        <source>%n stars</source>
+        <translation>
+            <numerusform>%n Stern</numerusform>
+            <numerusform>%n Sterne</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Boards…</source>
+        <translation>Boards…</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleichen</translation>
+    </message>
+    <message>
+        <source>Copy as command</source>
+        <translation>Als Befehl kopieren</translation>
+    </message>
+    <message>
+        <source>Copy image</source>
+        <translation>Bild kopieren</translation>
+    </message>
+    <message>
+        <source>Copy prompt</source>
+        <translation>Prompt kopieren</translation>
+    </message>
+    <message>
+        <source>Copy settings</source>
+        <translation>Einstellungen kopieren</translation>
+    </message>
+    <message>
+        <source>Edit this image</source>
+        <translation>Dieses Bild bearbeiten</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>Vollbild</translation>
+    </message>
+    <message>
+        <source>Load settings</source>
+        <translation>Einstellungen laden</translation>
+    </message>
+    <message>
+        <source>Move to trash</source>
+        <translation>In den Papierkorb</translation>
+    </message>
+    <message>
+        <source>No stars</source>
+        <translation>Keine Sterne</translation>
+    </message>
+    <message>
+        <source>Open in canvas</source>
+        <translation>In der Leinwand öffnen</translation>
+    </message>
+    <message>
+        <source>Remix</source>
+        <translation>Remix</translation>
+    </message>
+    <message>
+        <source>Remove background</source>
+        <translation>Hintergrund entfernen</translation>
+    </message>
+    <message>
+        <source>Same seed, other model…</source>
+        <translation>Gleicher Seed, anderes Modell…</translation>
+    </message>
+    <message>
+        <source>Save as style…</source>
+        <translation>Als Stil speichern…</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>Im Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Sort by similarity</source>
+        <translation>Nach Ähnlichkeit sortieren</translation>
+    </message>
+    <message>
+        <source>Stars</source>
+        <translation>Sterne</translation>
+    </message>
+    <message>
+        <source>Tags…</source>
+        <translation>Tags…</translation>
+    </message>
+    <message>
+        <source>Toggle star</source>
+        <translation>Stern an/aus</translation>
+    </message>
+    <message>
+        <source>Upscale</source>
+        <translation>Hochskalieren</translation>
+    </message>
+    <message>
+        <source>Use as init image</source>
+        <translation>Als Ausgangsbild verwenden</translation>
+    </message>
+    <message>
+        <source>Variations</source>
+        <translation>Variationen</translation>
     </message>
 </context>
 <context>
@@ -6673,6 +7173,10 @@ und {n} weitere</translation>
         <source>Add region</source>
         <translation>Region hinzufügen</translation>
     </message>
+    <message>
+        <source>Choose a mask</source>
+        <translation>Maske wählen</translation>
+    </message>
 </context>
 <context>
     <name>RegionRow</name>
@@ -6703,6 +7207,10 @@ und {n} weitere</translation>
     <message>
         <source>Lower half</source>
         <translation>Untere Hälfte</translation>
+    </message>
+    <message>
+        <source>Mask file…</source>
+        <translation>Maskendatei …</translation>
     </message>
     <message>
         <source>Mask {name}</source>
@@ -7029,6 +7537,10 @@ und {n} weitere</translation>
         <translation>Ein Spiegel des Hugging-Face-Hubs; leer: HF_ENDPOINT oder der Hub selbst</translation>
     </message>
     <message>
+        <source>A search field where models are downloaded; only what you type there is sent</source>
+        <translation>Ein Suchfeld beim Herunterladen von Modellen; nur was dort eingegeben wird, wird gesendet</translation>
+    </message>
+    <message>
         <source>A small decoder, if one is found</source>
         <translation>Kleiner Decoder, falls einer gefunden wird</translation>
     </message>
@@ -7039,6 +7551,10 @@ und {n} weitere</translation>
     <message>
         <source>A system notification, if the window is not in front</source>
         <translation>Eine Systembenachrichtigung, wenn das Fenster nicht vorn ist</translation>
+    </message>
+    <message>
+        <source>Allow searching for models online</source>
+        <translation>Online-Suche nach Modellen erlauben</translation>
     </message>
     <message>
         <source>Ask</source>
@@ -7169,8 +7685,8 @@ und {n} weitere</translation>
         <translation>Keine Grenze</translation>
     </message>
     <message>
-        <source>Nothing leaves this machine. Mezzotint goes online only when you press “Check” or “Download” for a model, and sends nothing about you or your images.</source>
-        <translation>Nichts verlässt diesen Rechner. Mezzotint nutzt das Netz nur, wenn für ein Modell auf „Prüfen“ oder „Herunterladen“ geklickt wird, und sendet nichts über Personen oder Bilder.</translation>
+        <source>Nothing leaves this machine. Mezzotint goes online only when you press “Check”, “Search” or “Download” for a model, and sends nothing about you or your images.</source>
+        <translation>Nichts verlässt diesen Rechner. Mezzotint nutzt das Netz nur, wenn für ein Modell auf „Prüfen“, „Suchen“ oder „Herunterladen“ geklickt wird, und sendet nichts über Personen oder Bilder.</translation>
     </message>
     <message>
         <source>Notify when the queue is done</source>
@@ -7291,6 +7807,14 @@ und {n} weitere</translation>
         <source>Styles</source>
         <translation>Stile</translation>
     </message>
+    <message>
+        <source>Variation</source>
+        <translation>Variation</translation>
+    </message>
+    <message>
+        <source>{strength} towards seed {seed}</source>
+        <translation>{strength} in Richtung Seed {seed}</translation>
+    </message>
 </context>
 <context>
     <name>Shortcuts</name>
@@ -7303,10 +7827,6 @@ und {n} weitere</translation>
         <translation>Überall</translation>
     </message>
     <message>
-        <source>Apply</source>
-        <translation>Anwenden</translation>
-    </message>
-    <message>
         <source>Batch</source>
         <translation>Batch</translation>
     </message>
@@ -7315,8 +7835,8 @@ und {n} weitere</translation>
         <translation>Vorher, nachher</translation>
     </message>
     <message>
-        <source>Brush, eraser</source>
-        <translation>Pinsel, Radierer</translation>
+        <source>Boards and tags of images</source>
+        <translation>Boards und Tags von Bildern</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -7331,10 +7851,6 @@ und {n} weitere</translation>
         <translation>Gewicht von Wörtern ändern</translation>
     </message>
     <message>
-        <source>Clear the mask</source>
-        <translation>Maske leeren</translation>
-    </message>
-    <message>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
@@ -7343,8 +7859,8 @@ und {n} weitere</translation>
         <translation>Farbe</translation>
     </message>
     <message>
-        <source>Compare two</source>
-        <translation>Zwei vergleichen</translation>
+        <source>Compare two to four</source>
+        <translation>Zwei bis vier vergleichen</translation>
     </message>
     <message>
         <source>Copy its settings</source>
@@ -7359,12 +7875,8 @@ und {n} weitere</translation>
         <translation>Erstellen</translation>
     </message>
     <message>
-        <source>Discard changes</source>
-        <translation>Änderungen verwerfen</translation>
-    </message>
-    <message>
-        <source>Discard the candidate</source>
-        <translation>Vorschlag verwerfen</translation>
+        <source>Discard the candidate, or erase the selection</source>
+        <translation>Vorschlag verwerfen oder Auswahl löschen</translation>
     </message>
     <message>
         <source>Duplicate</source>
@@ -7407,10 +7919,6 @@ und {n} weitere</translation>
         <translation>Form verwerfen</translation>
     </message>
     <message>
-        <source>Hold or release the brush</source>
-        <translation>Pinsel halten oder loslassen</translation>
-    </message>
-    <message>
         <source>Hold or release the tool</source>
         <translation>Werkzeug halten oder loslassen</translation>
     </message>
@@ -7423,8 +7931,12 @@ und {n} weitere</translation>
         <translation>Bilder</translation>
     </message>
     <message>
-        <source>Invert</source>
-        <translation>Umkehren</translation>
+        <source>Invert selection</source>
+        <translation>Auswahl umkehren</translation>
+    </message>
+    <message>
+        <source>List of boards</source>
+        <translation>Liste der Boards</translation>
     </message>
     <message>
         <source>Load settings</source>
@@ -7439,20 +7951,8 @@ und {n} weitere</translation>
         <translation>Zum Vergleich markieren</translation>
     </message>
     <message>
-        <source>Mask</source>
-        <translation>Maske</translation>
-    </message>
-    <message>
-        <source>Mask everything</source>
-        <translation>Alles maskieren</translation>
-    </message>
-    <message>
         <source>Models</source>
         <translation>Modelle</translation>
-    </message>
-    <message>
-        <source>Move the brush; with Shift in small steps</source>
-        <translation>Pinsel bewegen; mit Umschalt in kleinen Schritten</translation>
     </message>
     <message>
         <source>Move the divider</source>
@@ -7485,10 +7985,6 @@ und {n} weitere</translation>
     <message>
         <source>Open, save</source>
         <translation>Öffnen, speichern</translation>
-    </message>
-    <message>
-        <source>Paint where the brush is</source>
-        <translation>Malen, wo der Pinsel ist</translation>
     </message>
     <message>
         <source>Pan</source>
@@ -7531,6 +8027,14 @@ und {n} weitere</translation>
         <translation>Entfernen</translation>
     </message>
     <message>
+        <source>Remove background</source>
+        <translation>Hintergrund entfernen</translation>
+    </message>
+    <message>
+        <source>Rename a board</source>
+        <translation>Ein Board umbenennen</translation>
+    </message>
+    <message>
         <source>Restore from trash</source>
         <translation>Aus dem Papierkorb wiederherstellen</translation>
     </message>
@@ -7541,6 +8045,10 @@ und {n} weitere</translation>
     <message>
         <source>Search</source>
         <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Select the frame, deselect</source>
+        <translation>Rahmen auswählen, Auswahl aufheben</translation>
     </message>
     <message>
         <source>Settings</source>
@@ -7555,6 +8063,10 @@ und {n} weitere</translation>
         <translation>Seine Bilder anzeigen</translation>
     </message>
     <message>
+        <source>Slideshow</source>
+        <translation>Diashow</translation>
+    </message>
+    <message>
         <source>Smaller, larger brush</source>
         <translation>Kleinerer, größerer Pinsel</translation>
     </message>
@@ -7563,12 +8075,12 @@ und {n} weitere</translation>
         <translation>Weicherer, härterer Pinsel</translation>
     </message>
     <message>
-        <source>Stars</source>
-        <translation>Sterne</translation>
+        <source>Sort by similarity</source>
+        <translation>Nach Ähnlichkeit sortieren</translation>
     </message>
     <message>
-        <source>Switch between brush and eraser</source>
-        <translation>Zwischen Pinsel und Radierer wechseln</translation>
+        <source>Stars</source>
+        <translation>Sterne</translation>
     </message>
     <message>
         <source>The engine&apos;s log</source>
@@ -7607,6 +8119,14 @@ und {n} weitere</translation>
         <translation>In „Erstellen“ verwenden</translation>
     </message>
     <message>
+        <source>Variations</source>
+        <translation>Variationen</translation>
+    </message>
+    <message>
+        <source>Variations, remix, other model</source>
+        <translation>Variationen, Remix, anderes Modell</translation>
+    </message>
+    <message>
         <source>Zoom in, zoom out</source>
         <translation>Vergrößern, verkleinern</translation>
     </message>
@@ -7624,6 +8144,17 @@ und {n} weitere</translation>
     <message>
         <source>Shortcuts</source>
         <translation>Tastenkürzel</translation>
+    </message>
+</context>
+<context>
+    <name>SimilarityNotice</name>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop looking at images; the others come last</source>
+        <translation>Betrachten der Bilder anhalten; die übrigen kommen zuletzt</translation>
     </message>
 </context>
 <context>
@@ -7856,6 +8387,10 @@ und {n} weitere</translation>
 </context>
 <context>
     <name>Supervisor</name>
+    <message>
+        <source>No engine is installed yet, so no images can be made. The gallery, the models and the settings work. Install an engine, or install Mezzotint again.</source>
+        <translation>vor dem Start abgebrochen</translation>
+    </message>
     <message>
         <source>cancelled before it started</source>
         <translation>vor dem Start abgebrochen</translation>
@@ -8346,8 +8881,8 @@ und {n} weitere</translation>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Stop upscaling</source>
-        <translation>Hochskalieren abbrechen</translation>
+        <source>Stop, and drop what is waiting</source>
+        <translation>Anhalten und Wartendes verwerfen</translation>
     </message>
 </context>
 <context>
@@ -8401,6 +8936,10 @@ und {n} weitere</translation>
         <translation>Voriges Bild (Links, Bild auf)</translation>
     </message>
     <message>
+        <source>Queue variations (V)</source>
+        <translation>Variationen in die Warteschlange (V)</translation>
+    </message>
+    <message>
         <source>Restore what was last moved to the trash (Ctrl+Z)</source>
         <translation>Zuletzt in den Papierkorb Verschobenes wiederherstellen (Strg+Z)</translation>
     </message>
@@ -8411,6 +8950,10 @@ und {n} weitere</translation>
     <message>
         <source>Show image details (I)</source>
         <translation>Bilddetails anzeigen (I)</translation>
+    </message>
+    <message>
+        <source>Slideshow (S)</source>
+        <translation>Diashow (S)</translation>
     </message>
     <message>
         <source>{0} of {1}</source>
@@ -8476,6 +9019,85 @@ und {n} weitere</translation>
     <message>
         <source>it was starting</source>
         <translation>beim Starten</translation>
+    </message>
+</context>
+<context>
+    <name>WildcardsDialog</name>
+    <message>
+        <source>A dot marks unsaved changes</source>
+        <translation>Ein Punkt zeigt ungespeicherte Änderungen an</translation>
+    </message>
+    <message>
+        <source>Add this wildcard to the end of the prompt</source>
+        <translation>Diese Wildcard an den Prompt anhängen</translation>
+    </message>
+    <message>
+        <source>Begin a wildcard; a / in its name makes a folder</source>
+        <translation>Eine Wildcard beginnen; ein / im Namen legt einen Ordner an</translation>
+    </message>
+    <message>
+        <source>Changes of wildcards have not been saved, and would be lost.</source>
+        <translation>Änderungen an Wildcards sind nicht gespeichert und gingen verloren.</translation>
+    </message>
+    <message>
+        <source>Close the editor</source>
+        <translation>Den Editor schließen</translation>
+    </message>
+    <message>
+        <source>Discard them</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Drawn, for example:</source>
+        <translation>Gezogen, zum Beispiel:</translation>
+    </message>
+    <message>
+        <source>Insert in prompt</source>
+        <translation>In Prompt einfügen</translation>
+    </message>
+    <message>
+        <source>NAME.txt has a line for each text that __NAME__ can become</source>
+        <translation>NAME.txt hat eine Zeile für jeden Text, der für __NAME__ stehen kann</translation>
+    </message>
+    <message>
+        <source>Name, as between underscores in a prompt</source>
+        <translation>Name, wie zwischen Unterstrichen in einem Prompt</translation>
+    </message>
+    <message>
+        <source>New wildcard</source>
+        <translation>Neue Wildcard</translation>
+    </message>
+    <message>
+        <source>New…</source>
+        <translation>Neu …</translation>
+    </message>
+    <message>
+        <source>One text per line; lines with # are comments, and other wildcards are allowed</source>
+        <translation>Ein Text pro Zeile; Zeilen mit # sind Kommentare, andere Wildcards sind erlaubt</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Texts</source>
+        <translation>Texte</translation>
+    </message>
+    <message>
+        <source>Wildcard folder</source>
+        <translation>Wildcard-Ordner</translation>
+    </message>
+    <message>
+        <source>Wildcards</source>
+        <translation>Wildcards</translation>
+    </message>
+    <message>
+        <source>Write the file (Ctrl+S)</source>
+        <translation>Die Datei schreiben (Strg+S)</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keiner</translation>
     </message>
 </context>
 <context>

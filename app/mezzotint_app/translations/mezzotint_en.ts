@@ -109,16 +109,6 @@
     </message>
 </context>
 <context>
-    <name>GalleryPage</name>
-    <message numerus="yes">
-        <source>%n stars</source>
-        <translation>
-            <numerusform>%n star</numerusform>
-            <numerusform>%n stars</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
     <name>GalleryTrash</name>
     <message numerus="yes">
         <source>%n more could not be moved</source>
@@ -132,6 +122,26 @@
         <translation>
             <numerusform>%n more could not be restored</numerusform>
             <numerusform>%n more could not be restored</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ImageActions</name>
+    <message numerus="yes">
+        <source>%n stars</source>
+        <translation>
+            <numerusform>%n star</numerusform>
+            <numerusform>%n stars</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>ImagesAgain</name>
+    <message numerus="yes">
+        <source>%n variations are waiting in the queue</source>
+        <translation>
+            <numerusform>%n variation is waiting in the queue</numerusform>
+            <numerusform>%n variations are waiting in the queue</numerusform>
         </translation>
     </message>
 </context>
@@ -183,6 +193,16 @@
         <translation>
             <numerusform>Images generated: %n.</numerusform>
             <numerusform>Images generated: %n.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>PageActions</name>
+    <message numerus="yes">
+        <source>%n stars</source>
+        <translation>
+            <numerusform>%n star</numerusform>
+            <numerusform>%n stars</numerusform>
         </translation>
     </message>
 </context>
