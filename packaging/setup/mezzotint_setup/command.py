@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from mezzotint_setup.errors import Paused, SetupFailed
+from mezzotint_setup.errors import Paused, SetupFailed, disk_trouble
 from mezzotint_setup.events import Reporter, Stop
 from mezzotint_setup.install import Installer, backend_of
 from mezzotint_setup.look import look
@@ -33,13 +33,20 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.jsonl and sys.stdin is not None:
         stop.listen(sys.stdin)
     try:
-        return _COMMANDS[arguments.command](_Context(arguments, reporter, stop))
+        return _do(_Context(arguments, reporter, stop))
     except SetupFailed as failure:
         reporter.failed(failure)
         return _FAILED
     except Paused:
         reporter.paused()
         return _PAUSED
+
+
+def _do(context: "_Context") -> int:
+    try:
+        return _COMMANDS[context.arguments.command](context)
+    except OSError as error:
+        raise disk_trouble(error, context.root.path) from error
 
 
 def _reporter(arguments: argparse.Namespace, stop: Stop) -> Reporter:
@@ -66,11 +73,17 @@ class _Context:
         mirror = environment.get("MEZZOTINT_MIRROR")
         self._mirrors = (mirror,) if mirror else ()
 
-    def installer(self) -> Installer:
-        """What changes the root."""
+    def installer(self, *, starts: bool = False) -> Installer:
+        """What changes the root; an installed version also starts where the payload is damaged."""
+        try:
+            payload = newest_payload(self.root, Payload.read(self._payload))
+        except SetupFailed:
+            if not starts or self.root.usable() is None:
+                raise
+            payload = Payload(folder=self._payload, version="0", files={}, mirrors=())
         return Installer(
             root=self.root,
-            payload=newest_payload(self.root, Payload.read(self._payload)),
+            payload=payload,
             reporter=self.reporter,
             stop=self.stop,
             mirrors=self._mirrors,
@@ -78,11 +91,11 @@ class _Context:
 
 
 def _start(context: _Context) -> int:
-    return start(context.installer(), context.arguments.rest)
+    return start(context.installer(starts=True), context.arguments.rest)
 
 
 def _run(context: _Context) -> int:
-    return command_line(context.installer(), context.arguments.rest)
+    return command_line(context.installer(starts=True), context.arguments.rest)
 
 
 def _look(context: _Context) -> int:

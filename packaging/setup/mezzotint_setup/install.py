@@ -39,6 +39,7 @@ class Installer:
                 raise disk_trouble(error, self.root.path) from error
             finally:
                 self.root.drop_parts()
+                drop_unused(self.root.cache)
 
     def repair(self, wheels_folder: Path | None = None) -> str:
         """Build the version in use again from files that are compared with their hashes."""
@@ -119,7 +120,6 @@ class Installer:
         self.root.drop_old()
         if wheels_folder is None:
             Downloads(self.root.downloads, network=self.network, mirrors=(), stop=self.stop).keep(wheels)
-        drop_unused(self.root.cache)
         kept = [self.root.facts(one.name).get("payload", "") for one in self.root.versions.iterdir()]
         drop_payloads(self.root, {*kept, str(self.payload.folder.absolute())})
 

@@ -36,7 +36,7 @@ def remove_all(
             root.drop_parts()
         wanted = [root.path / name for name in _OURS]
     data = data_folder(environment, system)
-    wanted.append(data / "engine" / "elsewhere.json")
+    wanted += [data / "engine" / "elsewhere.json", data / "engine" / "python"]  # there, wherever the versions are
     if purge:
         wanted += _settings(environment, system)
     if models and not environment.get("MEZZOTINT_MODELS"):

@@ -164,9 +164,9 @@ class Root:
                 continue
             held = HeldFile.take(folder / IN_USE)
             if held is not None:
-                (folder / PROVEN).unlink(missing_ok=True)
                 held.release()
-                remove(folder)
+                with contextlib.suppress(OSError):  # Windows refuses while a program in it runs
+                    remove(folder.replace(self.new_part(folder.name)))
 
 
 def _sync() -> None:

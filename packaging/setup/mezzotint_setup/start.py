@@ -1,10 +1,10 @@
 """Starts the version in use: the window, or the command line."""
 
+import contextlib
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from mezzotint_setup.errors import SetupFailed
 from mezzotint_setup.held_file import HeldFile
@@ -52,7 +52,9 @@ def _environment(installer: Installer, *, first: bool = False) -> dict[str, str]
 def _become(root: Root, name: str, words: Sequence[str], environment: Mapping[str, str], *, console: bool) -> int:
     """Replace this process by the version's; it is not removed while it runs."""
     command = [str(root.interpreter(name, console=console)), "-m", *words]
-    held = HeldFile.take(_held(root, name), shared=True, inherited=True)
+    held = None
+    with contextlib.suppress(OSError):  # a disk that may only be read
+        held = HeldFile.take(root.folder(name) / IN_USE, shared=True, inherited=True)
     if sys.platform == "win32":
         return subprocess.run(command, env=environment, check=False).returncode
     try:
@@ -60,7 +62,3 @@ def _become(root: Root, name: str, words: Sequence[str], environment: Mapping[st
     finally:
         if held is not None:
             held.release()
-
-
-def _held(root: Root, name: str) -> Path:
-    return root.folder(name) / IN_USE

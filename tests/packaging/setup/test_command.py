@@ -33,6 +33,21 @@ def test_a_failure_has_a_next_step_and_a_code(root, payload):
     assert told[-1]["next"] and told[-1]["what"]
 
 
+def test_a_version_also_starts_where_the_payload_is_damaged(root, payload):
+    installer(root, payload).install("cpu")
+    (payload / "payload.json").unlink()
+    done = subprocess.run(command(["start"], root, payload), env=environment(), capture_output=True, text=True)
+    assert done.stdout.split() == ["1.0"]
+
+
+def test_a_disk_that_fails_is_no_traceback(root, payload):
+    installer(root, payload).install("cpu")
+    installer(root, payload).install("cpu")
+    (root / "lock").unlink()
+    (root / "lock").mkdir()
+    assert events(["back"], root, payload)[1][-1]["code"] == "disk"
+
+
 def test_a_word_on_stdin_pauses_and_the_same_command_goes_on(root, payload):
     (payload / "uv").write_text("#!/bin/sh\nexec sleep 600\n")
     seal(payload)

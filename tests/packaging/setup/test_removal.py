@@ -26,6 +26,7 @@ def home(request, tmp_path):
     files |= {
         "engine": data / "engine/versions/1-cpu/.proven",
         "cache": data / "engine/cache/a",
+        "python": data / "engine/python/bin/python",
         "mine": data / "engine/mine.txt",
         "model": data / "models/mine.safetensors",
         "undecoded": files["queue"].parent / "undecoded/image.safetensors",
