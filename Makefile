@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run generate app test test-slow coverage check fix starter bench kernels gpu-check docs screenshots translations package clean
+.PHONY: help setup run generate app test test-slow coverage check fix starter bench kernels gpu-check docs screenshots translations package package-check clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,8 @@ check: $(INSTALLED)/app $(INSTALLED)/check $(INSTALLED)/kernels ## check lint, f
 	step lint-imports; \
 	step codespell; \
 	step python bench/dead_code.py; \
+	step check-jsonschema -qq --builtin-schema vendor.github-workflows .github/workflows/*.yml; \
+	step zizmor -q --offline .github/workflows; \
 	step python -m kernel_build gates --sample 0.1; \
 	[ -z "$$failed" ] || { echo "make check failed in: $$failed" >&2; exit 1; }
 
@@ -86,8 +88,13 @@ screenshots: $(INSTALLED)/app ## take the screenshots of the window: make screen
 translations: $(INSTALLED)/app ## update and compile the translation catalogues of the window
 	@$(BIN)/python bench/translations.py
 
-package: ## (not yet) make installers
-	@echo "make package: there are no installers yet; 'pip install .' installs from this folder" >&2; exit 1
+package: $(if $(KIND),$(INSTALLED)/app) ## build an installer: make package KIND=wheel|deb|appimage|nsis|macos [KERNELS=WHEEL] [RUNTIME=FILE] [ARGS=...]
+	@[ -n "$(KIND)" ] || { echo "make package: name what to build: make package KIND=wheel, deb, appimage, nsis or macos" >&2; exit 2; }
+	@PYTHONPATH=packaging $(BIN)/python -m mezzotint_package $(KIND) $(if $(KERNELS),--kernels $(KERNELS)) \
+		$(if $(RUNTIME),--runtime $(RUNTIME)) $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX)) $(ARGS)
+
+package-check: $(INSTALLED)/app ## install, update, break and remove installers in fresh systems: make package-check [ARGS="--only deb"]
+	@PYTHONPATH=packaging:packaging/tests $(BIN)/python -m package_check $(ARGS)
 
 # ---- the virtual environment
 

@@ -48,7 +48,7 @@ def test_alone_it_lists_the_commands(make):
 
 
 @pytest.mark.parametrize("target", ["package"])
-def test_what_does_not_exist_yet_says_so_in_one_line(make, target):
+def test_what_needs_a_choice_says_so_in_one_line(make, target):
     done = make(target)
     assert done.returncode != 0
     said = [line for line in done.stderr.splitlines() if not line.startswith("make: ***")]

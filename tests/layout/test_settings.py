@@ -20,6 +20,7 @@ TARGETS = {
     "gpu-check",
     "screenshots",
     "package",
+    "package-check",
     "clean",
     "help",
 }

@@ -1,0 +1,1 @@
+"""Builds Mezzotint's installers; `make package KIND=...` runs it."""

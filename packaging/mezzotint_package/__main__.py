@@ -1,0 +1,45 @@
+"""`python -m mezzotint_package KIND`: builds an installer into dist/."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from mezzotint_package.errors import PackagingError
+from mezzotint_package.release import KINDS, Options, Release
+from mezzotint_package.targets import TARGETS
+
+_PROJECT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Build what was asked for."""
+    parser = argparse.ArgumentParser(prog="make package", description="Build an installer into dist/.")
+    parser.add_argument("kind", choices=(*KINDS, "locks"))
+    parser.add_argument("--output", type=Path, default=_PROJECT / "dist", help="folder of the installers")
+    parser.add_argument("--work", type=Path, default=_PROJECT / "build/package", help="folder of downloads")
+    parser.add_argument("--kernels", type=Path, help="wheel of the kernels to include")
+    parser.add_argument("--runtime", type=Path, help="the program that an AppImage begins with")
+    parser.add_argument("--torch-index", help="folder of PyTorch's indexes; 'configured': what pip is set up with")
+    parser.add_argument("--locks", type=Path, help="folder of locks that KIND=locks has made")
+    parser.add_argument("--systems", nargs="+", choices=TARGETS, default=list(TARGETS), help="what to make locks for")
+    parser.add_argument("--release", action="store_true", help="every backend, and URLs that work everywhere")
+    chosen = vars(parser.parse_args())
+    kind, systems = chosen.pop("kind"), chosen.pop("systems")
+    release = Release(Options(project=_PROJECT, **chosen), lambda text: print(text, file=sys.stderr, flush=True))
+    try:
+        path = release.write_locks(systems) if kind == "locks" else release.build(kind)
+    except PackagingError as error:
+        return _failed(str(error))
+    except OSError as error:
+        return _failed(f"{error.filename or 'a file'}: {error.strerror or error}")
+    print(path)
+    return 0
+
+
+def _failed(why: str) -> int:
+    print(f"make package: {why}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""Everything that is put together for one installer, and where it is written."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mezzotint_package import archives, fetched, linux, locks, macos, sbom, windows
+from mezzotint_package.archives import Member
+from mezzotint_package.errors import PackagingError
+from mezzotint_package.payload import Parts, payload
+from mezzotint_package.remote import RemoteWheels
+from mezzotint_package.targets import PYTORCH, TARGETS, Target
+
+KINDS = ("wheel", "deb", "appimage", "nsis", "macos")
+SYSTEMS = {"deb": "linux", "appimage": "linux", "nsis": "windows", "macos": "macos"}
+_HERE = {"linux": "linux", "win32": "windows", "darwin": "macos"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the person who builds can choose."""
+
+    project: Path
+    output: Path
+    work: Path  # downloads, and locks once they are made
+    kernels: Path | None = None  # their wheel
+    runtime: Path | None = None  # of AppImages
+    torch_index: str | None = None
+    locks: Path | None = None  # a folder with a folder for each system
+    release: bool = False  # every backend, and nothing of this machine's own
+
+
+class Release:
+    """Builds installers of one version."""
+
+    def __init__(self, options: Options, say: Callable[[str], None]) -> None:
+        self._options = options
+        self._say = say
+        self.epoch = epoch(options.project)
+
+    def build(self, kind: str) -> Path:
+        """Build one kind, and return the file."""
+        self._options.output.mkdir(parents=True, exist_ok=True)
+        if kind == "wheel":
+            return self._kept(self.wheel.name, self.wheel.read_bytes())
+        target = TARGETS[SYSTEMS[kind]]
+        texts = self.locks(target)
+        files = payload(self._parts(target, texts))
+        packages = {backend: locks.read(text) for backend, text in texts.items()}
+        bill = sbom.bill(self.version, self.epoch, fetched.pins()["uv"]["version"], packages)
+        self._kept(f"mezzotint-{self.version}-{target.system}.cdx.json", bill.encode())
+        name, data = getattr(self, f"_{kind}")(files)
+        return self._kept(name, data)
+
+    @cached_property
+    def version(self) -> str:
+        """The version, as the wheel has it."""
+        return self.wheel.name.split("-")[1]
+
+    @cached_property
+    def wheel(self) -> Path:
+        """Our wheel, built once."""
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder]
+            command.append(str(self._options.project))
+            told = dict(os.environ, SOURCE_DATE_EPOCH=str(self.epoch))
+            if subprocess.run(command, env=told, check=False).returncode:
+                raise PackagingError("pip could not build the wheel; its reason is above")
+            [built] = Path(folder).glob("mezzotint-*.whl")
+            self._options.work.mkdir(parents=True, exist_ok=True)
+            return Path(shutil.copy(built, self._options.work / built.name))
+
+    def locks(self, target: Target) -> dict[str, str]:
+        """Return the locks of a system by backend: those of the given folder, or new ones."""
+        given = self._options.locks
+        if given is not None:
+            paths = (given / target.system).glob("pylock.*.toml")
+            found = {path.name.split(".")[1]: path.read_text("utf-8") for path in paths}
+            if "window" not in found:
+                raise PackagingError(f"{given / target.system} has no pylock.window.toml; make locks with KIND=locks")
+            return found
+        base = self._torch_index()
+        backends = [name for name in target.backends if base is not None or name in ("window", "cpu", "mps")]
+        return {backend: self._lock(target, backend, base) for backend in backends}
+
+    def write_locks(self, systems: Sequence[str]) -> Path:
+        """Write the locks of systems into the output, a folder for each."""
+        for system in systems:
+            for backend, text in self.locks(TARGETS[system]).items():
+                path = self._options.output / "locks" / system / f"pylock.{backend}.toml"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+        return self._options.output / "locks"
+
+    def _lock(self, target: Target, backend: str, base: str | None) -> str:
+        self._say(f"locking {backend} for {target.system}")
+        downloads = self._options.work
+        remote = RemoteWheels(downloads / "installed.json")
+        uv = fetched.uv_here(downloads, TARGETS[_HERE[sys.platform]])
+        index = locks.index_of(target, backend, base)
+        resolver = locks.Resolver(uv=uv, project=self._options.project, index=index, remote=remote)
+        packages = resolver.lock(target, backend)
+        if self._options.release and (bad := locks.local(packages)):
+            raise PackagingError(f"a release cannot name {bad[0]}, which others cannot read")
+        with ThreadPoolExecutor(8) as pool:
+            sizes = pool.map(lambda wheel: remote.installed(wheel.url, wheel.sha256, wheel.size), _first(packages))
+            installed = sum(sizes)
+        remote.save()
+        return locks.written(packages, index.pythons, installed)
+
+    def _torch_index(self) -> str | None:
+        base = self._options.torch_index
+        if base is not None or self._options.release:
+            return None if base == "configured" else base or PYTORCH
+        try:
+            urllib.request.urlopen(PYTORCH + "cpu/", timeout=5).close()
+        except (urllib.error.URLError, OSError):
+            self._say(f"{PYTORCH} cannot be reached: locking the CPU build alone, from the index that pip uses")
+            return None
+        return PYTORCH
+
+    def _parts(self, target: Target, texts: dict[str, str]) -> Parts:
+        kernels = [self._options.kernels] if self._options.kernels and target.system != "macos" else []
+        return Parts(
+            version=self.version,
+            uv=fetched.uv(target, self._options.work),
+            uv_name=f"uv{target.suffix}",
+            wheels=[self.wheel, *kernels],
+            locks=texts,
+            bootstrap=self._options.project / "packaging/setup/mezzotint_setup",
+        )
+
+    def _deb(self, files: dict[str, Member]) -> tuple[str, bytes]:
+        inside = linux.tree(self._options.project, files, self.version, self.epoch)
+        data = linux.deb(self._options.project, inside, self.version, self.epoch)
+        return f"mezzotint_{self.version}_amd64.deb", data
+
+    def _appimage(self, files: dict[str, Member]) -> tuple[str, bytes]:
+        runtime = self._options.runtime or fetched.appimage_runtime(self._options.work)
+        inside = linux.tree(self._options.project, files, self.version, self.epoch)
+        return f"Mezzotint-{self.version}-x86_64.AppImage", linux.appimage(inside, runtime, self.epoch)
+
+    def _nsis(self, files: dict[str, Member]) -> tuple[str, bytes]:
+        data = windows.installer(self._options.project, files, self.version, self.epoch)
+        return f"Mezzotint-{self.version}-setup.exe", data
+
+    def _macos(self, files: dict[str, Member]) -> tuple[str, bytes]:
+        inside = macos.bundle(self._options.project, files, self.version)
+        return f"Mezzotint-{self.version}-macos-arm64.zip", archives.zipped(inside, self.epoch)
+
+    def _kept(self, name: str, data: bytes) -> Path:
+        path = self._options.output / name
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(data)
+        if name.endswith(".AppImage"):
+            part.chmod(0o755)
+        part.replace(path)
+        write_sums(self._options.output)
+        return path
+
+
+def epoch(project: Path) -> int:
+    """Return SOURCE_DATE_EPOCH, or the time of the last commit."""
+    told = os.environ.get("SOURCE_DATE_EPOCH")
+    if told is None:
+        command = ["git", "-C", str(project), "log", "-1", "--format=%ct"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        told = done.stdout.strip() or "1767225600"
+    return int(told)
+
+
+def write_sums(folder: Path) -> None:
+    """Write SHA256SUMS, with every other file of a folder."""
+    lines = [
+        f"{fetched.sha256(path)}  {path.name}\n"
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.name != "SHA256SUMS" and path.suffix != ".part"
+    ]
+    (folder / "SHA256SUMS").write_text("".join(lines), "utf-8")
+
+
+def _first(packages: Sequence[locks.Locked]) -> list[locks.Wheel]:
+    return [one.wheels[0] for one in packages]

@@ -1,0 +1,44 @@
+import hashlib
+import subprocess
+
+import pytest
+
+from mezzotint_package import release
+from mezzotint_package.errors import PackagingError
+from mezzotint_package.release import Options, Release
+from mezzotint_package.targets import TARGETS
+
+
+def test_sums_are_of_every_finished_file(tmp_path):
+    (tmp_path / "b.deb").write_bytes(b"b")
+    (tmp_path / "a.exe").write_bytes(b"a")
+    (tmp_path / "c.zip.part").write_bytes(b"c")
+    release.write_sums(tmp_path)
+    release.write_sums(tmp_path)
+    assert (tmp_path / "SHA256SUMS").read_text() == "".join(
+        f"{hashlib.sha256(name[:1].encode()).hexdigest()}  {name}\n" for name in ("a.exe", "b.deb")
+    )
+
+
+def test_the_time_is_the_given_one_or_that_of_the_last_commit(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "5")
+    assert release.epoch(tmp_path) == 5
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert release.epoch(tmp_path) == 1767225600
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    dated = ["commit", "-q", "--allow-empty", "-m", "a"]
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "1700000000 +0000")
+    subprocess.run([*git, *dated], check=True)
+    assert release.epoch(tmp_path) == 1700000000
+
+
+def test_given_locks_are_used_and_an_incomplete_folder_is_refused(tmp_path):
+    folder = tmp_path / "locks" / "linux"
+    folder.mkdir(parents=True)
+    made = Release(Options(project=tmp_path, output=tmp_path, work=tmp_path, locks=tmp_path / "locks"), print)
+    (folder / "pylock.cpu.toml").write_text("cpu")
+    with pytest.raises(PackagingError, match=r"has no pylock\.window\.toml; make locks with KIND=locks"):
+        made.locks(TARGETS["linux"])
+    (folder / "pylock.window.toml").write_text("window")
+    assert made.locks(TARGETS["linux"]) == {"cpu": "cpu", "window": "window"}
