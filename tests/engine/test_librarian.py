@@ -61,7 +61,7 @@ NAMES = (
     ),
     *("gallery.scan", "gallery.query", "gallery.rate", "gallery.forget", "gallery.models", "check_output"),
     *("gallery.boards", "gallery.board", "gallery.label", "gallery.looks"),
-    *("upscale", "upscalers", "remove_background", "prepare_control", "complete", "draw"),
+    *("upscale", "upscalers", "controlnets", "remove_background", "prepare_control", "complete", "draw"),
     *("places", "add_place", "remove_place", "forget_model", "remember_model"),
     *("hidden_models", "known_models", "search_hub", "offer", "get", "quantize", "verify"),
     *("batch_read", "batch_write", "batch_look", "batch_status", "batch_tasks"),

@@ -122,6 +122,10 @@ class LibraryServices:
         """Return the names of all upscalers found, the bundled one first."""
         return self._make_catalog().upscalers()
 
+    def controlnets(self) -> tuple[str, ...]:
+        """Return the names of all ControlNets and image prompt adapters found, the bundled one first."""
+        return tuple(self._make_catalog().controlnets())
+
     def close(self) -> None:
         """Close the gallery and remove this process's pixel files."""
         if self._gallery is not None:
@@ -154,6 +158,7 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
         ),
         "check_output": Method(params=Output, run=lambda asked, *_: _check_output(asked), lane="waiting"),
         "upscalers": Method(params=None, run=lambda *_: services.upscalers()),
+        "controlnets": Method(params=None, run=lambda *_: services.controlnets()),
         "upscale": Method(params=UpscaleRequest, run=_upscale, job=True),
         "remove_background": Method(params=BackgroundRequest, run=_remove_background, job=True),
         "prepare_control": Method(

@@ -116,7 +116,7 @@ class CreateModel(QObject):
 
     def restore(self) -> None:
         """Restore the last images, init and reference images, and list upscalers, once the library has started."""
-        self.models.list_upscalers()
+        self.models.list_networks()
         kept, images, references = self._state.value(), self.images, self.references
         if kept.made is not None:
             self._request_history.remember(kept.made)

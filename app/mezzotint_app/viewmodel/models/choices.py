@@ -22,6 +22,7 @@ class ModelChoices(QObject):
         self._librarian = librarian
         self._models: tuple[ModelInfo, ...] = ()
         self._upscalers: tuple[str, ...] = ()
+        self._controlnets: tuple[str, ...] = ()
         self._known = False
         self._asking = False
         self._again = False
@@ -34,20 +35,29 @@ class ModelChoices(QObject):
         self._asking = True
         self._librarian.ask("models", answer=tuple[ModelInfo, ...], then=self._answered, failed=self._refused)
 
-    def list_upscalers(self) -> None:
-        """List the upscalers again."""
+    def list_networks(self) -> None:
+        """List the upscalers and ControlNets again."""
 
-        def found(names: Iterable[str]) -> None:
+        def upscalers(names: Iterable[str]) -> None:
             self._upscalers = tuple(names)
             self.changed.emit()
 
-        self._librarian.ask(
-            "upscalers", answer=tuple[str, ...], then=found, failed=lambda one: self.failed.emit(one.message)
-        )
+        def controlnets(names: Iterable[str]) -> None:
+            self._controlnets = tuple(names)
+            self.changed.emit()
+
+        for method, found in (("upscalers", upscalers), ("controlnets", controlnets)):
+            self._librarian.ask(
+                method, answer=tuple[str, ...], then=found, failed=lambda one: self.failed.emit(one.message)
+            )
 
     def upscalers(self) -> tuple[str, ...]:
         """Return the names of the upscalers."""
         return self._upscalers
+
+    def controlnets(self) -> tuple[str, ...]:
+        """Return the names of the ControlNets."""
+        return self._controlnets
 
     def use(self, models: Iterable[ModelInfo]) -> None:
         """Use a list that was requested elsewhere, without its hidden models."""

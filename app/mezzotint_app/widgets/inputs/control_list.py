@@ -30,6 +30,7 @@ class ControlList(DropArea):
         previews.changed.connect(lambda: self.show_controls(self._controls))
         self._controls: tuple[ControlChoice, ...] = ()
         self._rows: list[ControlRow] = []
+        self._networks: tuple[str, ...] = ()
         self._add = QPushButton(icon("add"), self.tr("Add control image…"))
         self._add.setAccessibleName(self.tr("Add control image"))
         self._add.setToolTip(self.tr("Choose images, or drop them here"))
@@ -52,6 +53,12 @@ class ControlList(DropArea):
         for row, control in zip(self._rows, self._controls, strict=True):
             row.show_control(control)
             row.show_preview(self._previews.of(control))
+
+    def show_networks(self, names: Sequence[str]) -> None:
+        """Offer these ControlNets by name."""
+        self._networks = tuple(names)
+        for row in self._rows:
+            row.show_networks(names)
 
     def rows(self) -> tuple[ControlRow, ...]:
         """One row per control image."""
@@ -126,7 +133,9 @@ class ControlList(DropArea):
     def _make_row(self, place: int) -> None:
         row = ControlRow()
         row.edited.connect(lambda values: self._replace(place, values))
+        row.show_networks(self._networks)
         row.model_wanted.connect(lambda: self.choose_model(place))
+        row.model_chosen.connect(lambda name: self.use_model(place, name))
         row.mask_wanted.connect(lambda: self.choose_mask(place))
         row.encoder_wanted.connect(lambda: self.choose_encoder(place))
         row.preview_wanted.connect(lambda: self._previews.make(self._controls[place]))

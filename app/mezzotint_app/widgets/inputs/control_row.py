@@ -1,7 +1,10 @@
 """A control image with its ControlNet and settings."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QFormLayout, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFormLayout, QFrame, QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint.control_protocol import MAX_CONTROL_WEIGHT
 from mezzotint_app.viewmodel.create.controls import ControlChoice, preprocess_names, type_names
@@ -27,6 +30,7 @@ class ControlRow(QFrame):
 
     edited = Signal(dict)
     model_wanted = Signal()
+    model_chosen = Signal(str)
     mask_wanted = Signal()
     encoder_wanted = Signal()
     removed = Signal()
@@ -45,7 +49,8 @@ class ControlRow(QFrame):
         self._model = ElidedLabel()
         self._choose = QPushButton(self.tr("Choose…"))
         self._choose.setToolTip(self.tr("Choose the file of a ControlNet or IP-Adapter, or drop it on the list"))
-        self._choose.clicked.connect(self.model_wanted)
+        self._choose.clicked.connect(self._choose_model)
+        self._networks: tuple[str, ...] = ()
         self._mask = ElidedLabel()
         self._choose_mask = QPushButton(self.tr("Choose…"))
         self._choose_mask.setToolTip(self.tr("Choose an image that is white where an IP-Adapter's image is to apply"))
@@ -84,6 +89,22 @@ class ControlRow(QFrame):
     def show_preview(self, preview: ControlPreview) -> None:
         """Show what is made of the image."""
         self._preview.show_preview(preview, self._name)
+
+    def show_networks(self, names: Sequence[str]) -> None:
+        """Offer these ControlNets by name, beside files."""
+        self._networks = tuple(names)
+
+    def _choose_model(self) -> None:
+        if not self._networks:
+            self.model_wanted.emit()
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for name in self._networks:
+            menu.addAction(name.replace("&", "&&"), partial(self.model_chosen.emit, name))
+        menu.addSeparator()
+        menu.addAction(self.tr("Choose a file…"), self.model_wanted.emit)
+        menu.popup(self._choose.mapToGlobal(self._choose.rect().bottomLeft()))
 
     def show_control(self, control: ControlChoice) -> None:
         """Show a control image."""

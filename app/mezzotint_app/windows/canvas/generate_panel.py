@@ -111,6 +111,7 @@ class GeneratePanel(QWidget):
         self._count.valueChanged.connect(lambda value: model.create.chosen.change(count=value))
         self.control.edited.connect(lambda values: self._choose(control=replace(model.choice().control, **values)))
         self.control.model_wanted.connect(self.choose_controlnet)
+        self.control.model_chosen.connect(self._use_controlnet)
         self._button.clicked.connect(lambda: model.generate())
         model.changed.connect(self.show_model)
         model.create.preview.changed.connect(self._show_progress)
@@ -125,11 +126,12 @@ class GeneratePanel(QWidget):
         """Open a file dialog for the ControlNet of the control layer."""
         dialog = file_dialog(self, self.tr("Choose a ControlNet"), (".safetensors",))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(
-            lambda path: self._choose(control=with_model((self._model.choice().control,), 0, path)[0])
-        )
+        dialog.fileSelected.connect(self._use_controlnet)
         dialog.open()
         return dialog
+
+    def _use_controlnet(self, model: str) -> None:
+        self._choose(control=with_model((self._model.choice().control,), 0, model)[0])
 
     def _choose(self, **fields: object) -> None:
         self._model.choose(replace(self._model.choice(), **fields))  # type: ignore[arg-type]
@@ -137,6 +139,7 @@ class GeneratePanel(QWidget):
     def show_model(self) -> None:
         """Show the settings, and what prevents generating."""
         model, choice = self._model, self._model.choice()
+        self.control.show_networks(model.create.models.controlnets())
         if self.prompt.text() != model.create.prompts.prompt():
             self.prompt.show_text(model.create.prompts.prompt())
         inputs = (self._fill, self._strength, self._feather, self._area, self._padding, self._count)

@@ -149,6 +149,7 @@ class CreateSections(QWidget):
         self.speed.show_model()
         refiners = [Choice(value=one.id, name=one.id) for one in model.models.refiners_for(info)]
         conditional = [Choice(value=one.id, name=one.id) for one in model.models.conditional_refiners_for(info)]
+        self.controls.show_networks(model.models.controlnets())
         self.cascade.show_settings(settings, refiners, conditional, model.models.upscalers())
         self.cascade.show_init_upscaler(settings, model.models.upscalers(), has_init=bool(model.images.path()))
         self.loras.show_loras(settings.loras)

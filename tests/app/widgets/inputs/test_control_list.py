@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from create_page import clicked, kit_of, page_of, typed
 from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtWidgets import QMenu
 
 from mezzotint_app.viewmodel.create.controls import ControlChoice
 from mezzotint_app.viewmodel.dropped.data import drop_data
@@ -50,6 +51,23 @@ def test_images_are_added_set_and_taken_out(kit, page):
     clicked(controls.rows()[0].parts()["remove"])
     assert kit.create.chosen.settings().controls == ()
     assert controls.rows() == ()
+
+
+def test_networks_are_chosen_by_name_or_as_files(kit, page):
+    kit.create.models.list_networks()
+    kit.librarian.answer(("starter-edges", "canny & co"), "controlnets")
+    controls = page.sections.controls
+    controls.add(["/edges.png"])
+    page.show_model()
+    clicked(controls.rows()[0].parts()["choose"])
+    (menu,) = controls.rows()[0].findChildren(QMenu)
+    assert [action.text() for action in menu.actions() if action.text()] == [
+        *("starter-edges", "canny && co"),
+        "Choose a file…",
+    ]
+    menu.actions()[1].trigger()
+    assert kit.create.chosen.settings().controls[0].model == "canny & co"
+    menu.close()
 
 
 def test_dropped_files_are_images_and_networks_for_them(kit, page):

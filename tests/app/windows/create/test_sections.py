@@ -159,7 +159,7 @@ ACTIONS = {
     "upscaler": (
         lambda p, k: (
             clicked(p.sections.cascade.second_pass()),
-            k.create.models.list_upscalers(),
+            k.create.models.list_networks(),
             k.librarian.answer(("starter-2x", "/a/4x.pth"), "upscalers"),
             p.show_model(),
             p.sections.cascade.choice("second_upscaler").choose("/a/4x.pth"),
@@ -170,7 +170,7 @@ ACTIONS = {
     "init upscaler": (
         lambda p, k: (
             k.create.images.set_image("/small.png"),
-            k.create.models.list_upscalers(),
+            k.create.models.list_networks(),
             k.librarian.answer(("starter-2x",), "upscalers"),
             p.show_model(),
             p.sections.cascade.choice("init_upscaler").choose("starter-2x"),
