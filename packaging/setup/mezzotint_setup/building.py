@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,12 @@ _IMAGE = ("generate", "a red house by the sea", "--model", "starter-dit", "--ste
 _OWN_FOLDERS = ("MEZZOTINT_CONFIG", "MEZZOTINT_CACHE", "MEZZOTINT_STATE")
 
 
+def console_python(python: str = sys.executable) -> Path:
+    """The Python that can be asked: Windows starts programs by their icon with pythonw, which says nothing."""
+    path = Path(python)
+    return path.with_name(re.sub("^pythonw", "python", path.name))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
     """What an environment is made of."""
@@ -40,7 +47,7 @@ class Build:
         sync = ("pip", "sync", "-q", "--offline", "--no-index", *links, "--require-hashes", "--python")
         try:
             wanted.write_text(requirements(self.wheels), "utf-8")
-            self._uv("venv", "-q", "--relocatable", "--no-project", "--python", sys.executable, part)
+            self._uv("venv", "-q", "--relocatable", "--no-project", "--python", console_python(), part)
             self._uv(*sync, interpreter_in(part), wanted)
         except Failed as error:
             raise build_failure(error) from error
@@ -96,7 +103,7 @@ class Build:
             "version": self.payload.version,
             "backend": self.backend,
             "payload": str(self.payload.folder.absolute()),
-            "python": environment.get("MEZZOTINT_SETUP_PYTHON") or sys.executable,
+            "python": str(console_python(environment.get("MEZZOTINT_SETUP_PYTHON") or sys.executable)),
             "root": str(self.root.path),
             "name": name,
         }

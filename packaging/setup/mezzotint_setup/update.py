@@ -92,10 +92,10 @@ def newest(root: Root, index: str, network: Network) -> Release:
     """Ask a release index; raises SetupFailed if that was not allowed or its answer is not understood."""
     if not is_allowed(root):
         raise SetupFailed("not_allowed", "looking for updates is off", "allow it once (check-update --allow)")
-    if not index.startswith(("https://", "http://127.0.0.1:")):
-        raise SetupFailed("index", f"{index or 'no address'} is no release index", "use an https address")
+    _require_https(index)
     try:
         with network.open(index) as response:
+            _require_https(response.geturl())  # it may have been sent elsewhere
             text = response.read(_LARGEST_INDEX)
     except OSError as error:
         raise SetupFailed(
@@ -121,6 +121,11 @@ def newest(root: Root, index: str, network: Network) -> Release:
         what = f"the release index is not understood ({type(error).__name__}: {error})"
         raise SetupFailed("index", what, "get the newest installer from Mezzotint's page") from error
     return Release(version=version, archive=archive)
+
+
+def _require_https(address: str) -> None:
+    if not address.startswith(("https://", "http://127.0.0.1:")):
+        raise SetupFailed("index", f"{address or 'no address'} is no release index", "use an https address")
 
 
 def newest_payload(root: Root, given: Payload) -> Payload:
