@@ -6,7 +6,7 @@ from pathlib import Path
 from vulture import Vulture
 
 ROOT = Path(__file__).resolve().parents[1]
-PATHS = ("engine", "app", "bench", "kernels/kernel_build", "kernels/mezzotint_kernels", "tests")
+PATHS = ("engine", "app", "bench", "kernels/kernel_build", "kernels/mezzotint_kernels", "packaging", "tests")
 CALLED_BY_OTHERS = {
     # Qt
     *("expandingDirections", "hasHeightForWidth", "heightForWidth", "highlightBlock", "horizontalOffset", "mimeTypes"),

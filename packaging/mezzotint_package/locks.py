@@ -8,18 +8,19 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import urllib.request
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from mezzotint_package.errors import PackagingError
-from mezzotint_package.remote import RemoteWheels
 from mezzotint_package.targets import PYTORCH, Target
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -64,7 +65,6 @@ class Resolver:
     uv: Path
     project: Path
     index: Index = field(default_factory=Index)
-    remote: RemoteWheels = field(default_factory=RemoteWheels)
 
     def lock(self, target: Target, backend: str) -> list[Locked]:
         """Return what a backend needs on a system, for every Python of the index."""
@@ -94,16 +94,11 @@ class Resolver:
         tags = {tag: rank for rank, tag in enumerate(target.tags(python))}
         chosen = [(package, _best(package, tags)) for package in packages]
         with ThreadPoolExecutor(8) as pool:
-            wheels = list(pool.map(lambda pair: self._wheel(pair[1]), chosen))
+            wheels = list(pool.map(lambda pair: _wheel(pair[1]), chosen))
         return [
             Locked(name=canonicalize_name(package["name"]), version=package["version"], wheels=(wheel,))
             for (package, _), wheel in zip(chosen, wheels, strict=True)
         ]
-
-    def _wheel(self, wheel: dict[str, Any]) -> Wheel:
-        url = str(wheel["url"])
-        size = int(wheel["size"]) if "size" in wheel else self.remote.size(url)
-        return Wheel(url=url, sha256=str(wheel["hashes"]["sha256"]), size=size)
 
 
 def requirements(project: Path, backend: str) -> list[str]:
@@ -156,8 +151,8 @@ def merged(resolutions: Iterable[list[Locked]]) -> list[Locked]:
     return sorted(packages.values(), key=lambda one: one.name)
 
 
-def written(packages: Sequence[Locked], pythons: Sequence[str], installed: int) -> str:
-    """Return the lock file; `installed` is the room that the packages take on disk, in bytes."""
+def written(packages: Sequence[Locked], pythons: Sequence[str]) -> str:
+    """Return the lock file."""
     lines = ['lock-version = "1.0"', 'created-by = "mezzotint"', f'requires-python = ">={pythons[0]}"']
     for one in packages:
         lines += ["", "[[packages]]", f"name = {_text(one.name)}", f"version = {_text(one.version)}", "wheels = ["]
@@ -167,7 +162,7 @@ def written(packages: Sequence[Locked], pythons: Sequence[str], installed: int) 
             for wheel in one.wheels
         ]
         lines.append("]")
-    return "\n".join([*lines, "", "[tool.mezzotint]", f"installed = {installed}", ""])
+    return "\n".join([*lines, ""])
 
 
 def read(lock: str) -> list[Locked]:
@@ -187,6 +182,23 @@ def read(lock: str) -> list[Locked]:
 def local(packages: Sequence[Locked]) -> list[str]:
     """Return the URLs that work on this machine alone, or that are not encrypted."""
     return [wheel.url for one in packages for wheel in one.wheels if not wheel.url.startswith("https://")]
+
+
+def size_of(url: str) -> int:
+    """Return the bytes of a file on an index that does not list them."""
+    if url.startswith("file:"):
+        return Path(url2pathname(urlsplit(url).path)).stat().st_size
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=60) as answer:
+            return int(answer.headers["Content-Length"])
+    except (OSError, TypeError, ValueError) as error:
+        raise PackagingError(f"{url}: the index does not say how large the file is ({error})") from error
+
+
+def _wheel(wheel: dict[str, Any]) -> Wheel:
+    url = str(wheel["url"])
+    size = int(wheel["size"]) if "size" in wheel else size_of(url)
+    return Wheel(url=url, sha256=str(wheel["hashes"]["sha256"]), size=size)
 
 
 def _best(package: dict[str, Any], tags: dict[Any, int]) -> dict[str, Any]:

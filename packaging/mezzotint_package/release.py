@@ -8,7 +8,6 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,6 @@ from mezzotint_package import archives, fetched, linux, locks, macos, sbom, wind
 from mezzotint_package.archives import Member
 from mezzotint_package.errors import PackagingError
 from mezzotint_package.payload import Parts, payload
-from mezzotint_package.remote import RemoteWheels
 from mezzotint_package.targets import PYTORCH, TARGETS, Target
 
 KINDS = ("wheel", "deb", "appimage", "nsis", "macos")
@@ -58,7 +56,8 @@ class Release:
         packages = {backend: locks.read(text) for backend, text in texts.items()}
         bill = sbom.bill(self.version, self.epoch, fetched.pins()["uv"]["version"], packages)
         self._kept(f"mezzotint-{self.version}-{target.system}.cdx.json", bill.encode())
-        name, data = getattr(self, f"_{kind}")(files)
+        make = {"deb": self._deb, "appimage": self._appimage, "nsis": self._nsis, "macos": self._macos}[kind]
+        name, data = make(files)
         return self._kept(name, data)
 
     @cached_property
@@ -103,19 +102,13 @@ class Release:
 
     def _lock(self, target: Target, backend: str, base: str | None) -> str:
         self._say(f"locking {backend} for {target.system}")
-        downloads = self._options.work
-        remote = RemoteWheels(downloads / "installed.json")
-        uv = fetched.uv_here(downloads, TARGETS[_HERE[sys.platform]])
+        uv = fetched.uv_here(self._options.work, TARGETS[_HERE[sys.platform]])
         index = locks.index_of(target, backend, base)
-        resolver = locks.Resolver(uv=uv, project=self._options.project, index=index, remote=remote)
+        resolver = locks.Resolver(uv=uv, project=self._options.project, index=index)
         packages = resolver.lock(target, backend)
         if self._options.release and (bad := locks.local(packages)):
             raise PackagingError(f"a release cannot name {bad[0]}, which others cannot read")
-        with ThreadPoolExecutor(8) as pool:
-            sizes = pool.map(lambda wheel: remote.installed(wheel.url, wheel.sha256, wheel.size), _first(packages))
-            installed = sum(sizes)
-        remote.save()
-        return locks.written(packages, index.pythons, installed)
+        return locks.written(packages, index.pythons)
 
     def _torch_index(self) -> str | None:
         base = self._options.torch_index
@@ -186,7 +179,3 @@ def write_sums(folder: Path) -> None:
         if path.is_file() and path.name != "SHA256SUMS" and path.suffix != ".part"
     ]
     (folder / "SHA256SUMS").write_text("".join(lines), "utf-8")
-
-
-def _first(packages: Sequence[locks.Locked]) -> list[locks.Wheel]:
-    return [one.wheels[0] for one in packages]

@@ -75,14 +75,8 @@ def _twice(kind: str, work: Path) -> Path:
 
 
 def _built(kind: str, folder: Path) -> Path:
-    ending = {
-        "wheel": "mezzotint-*.whl",
-        "deb": "*.deb",
-        "nsis": "*-setup.exe",
-        "appimage": "*.AppImage",
-        "macos": "*-macos-*.zip",
-    }[kind]
-    [path] = folder.absolute().glob(ending)
+    endings = {"wheel": "mezzotint-*.whl", "nsis": "*-setup.exe", "appimage": "*.AppImage", "macos": "*-macos-*.zip"}
+    [path] = folder.absolute().glob(endings.get(kind, f"*.{kind}"))
     return path
 
 

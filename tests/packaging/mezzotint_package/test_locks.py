@@ -106,20 +106,28 @@ def test_the_bootstrap_reads_what_was_written(tmp_path):
         Locked(name="a", version="1", wheels=(wheel("a-1-cp311-cp311-win_amd64.whl", 5),)),
         Locked(name="b", version="2+cpu", wheels=(wheel("b-2%2Bcpu-py3-none-any.whl", 7),)),
     ]
-    text = locks.written(packages, ("3.11",), 99)
+    text = locks.written(packages, ("3.11",))
     assert locks.read(text) == packages
     assert tomllib.loads(text)["requires-python"] == ">=3.11"
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks" / "pylock.cpu.toml").write_text(text)
     payload = Payload(folder=tmp_path, version="1", files={}, mirrors=())
     lock = payload.lock("cpu", Target(python=(3, 11), platform="win_amd64"))
-    assert (lock.download, lock.installed) == (12, 99)
+    assert lock.download == 12
     assert [one.filename for one in lock.wheels] == ["a-1-cp311-cp311-win_amd64.whl", "b-2+cpu-py3-none-any.whl"]
 
 
 def test_addresses_of_this_machine_are_found():
     here = Wheel(url="file:///opt/a-1-py3-none-any.whl", sha256="", size=1)
     assert locks.local([Locked(name="a", version="1", wheels=(here, wheel("a-1-py3-none-any.whl")))]) == [here.url]
+
+
+def test_an_index_without_sizes_is_asked_for_each(tmp_path):
+    file = tmp_path / "a.whl"
+    file.write_bytes(b"12345")
+    assert locks.size_of(file.as_uri()) == 5
+    with pytest.raises(PackagingError, match="does not say how large the file is"):
+        locks.size_of("http://127.0.0.1:1/a.whl")
 
 
 def test_each_backend_has_its_folder_of_pytorchs_index():
