@@ -11,7 +11,7 @@ Arguments: TypeAlias = Any  # a ctypes structure that mirrors one of kernels/csr
 Calls: TypeAlias = Any  # mezzotint_kernels.AttentionCalls for torch tensors
 
 PACKAGE = "mezzotint_kernels"
-INSTALL = "run make kernels"
+INSTALL = "installers for NVIDIA cards bring it; in a checkout run make kernels"
 
 
 class Unavailable(Exception):

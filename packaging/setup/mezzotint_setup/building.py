@@ -29,6 +29,11 @@ def console_python(python: str = sys.executable) -> Path:
     return path.with_name(re.sub("^pythonw", "python", path.name))
 
 
+def base_python() -> Path:
+    """The Python of environments: on Linux python3.11 and not python3, which becomes another one by an upgrade."""
+    return console_python() if sys.platform == "win32" else Path(sys.executable).resolve()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
     """What an environment is made of."""
@@ -47,7 +52,7 @@ class Build:
         sync = ("pip", "sync", "-q", "--offline", "--no-index", *links, "--require-hashes", "--python")
         try:
             wanted.write_text(requirements(self.wheels), "utf-8")
-            self._uv("venv", "-q", "--relocatable", "--no-project", "--python", console_python(), part)
+            self._uv("venv", "-q", "--relocatable", "--no-project", "--python", base_python(), part)
             self._uv(*sync, interpreter_in(part), wanted)
         except Failed as error:
             raise build_failure(error) from error

@@ -84,7 +84,8 @@ class Installer:
         finally:
             remove(part)
         self.root.switch(name, self._before(broken))
-        self._tidy(lock.wheels, wheels_folder)
+        with contextlib.suppress(OSError):  # the new version is in use: what is left is removed next time
+            self._tidy(lock.wheels, wheels_folder)
         self.reporter.done(name, notes)
         return name
 

@@ -160,7 +160,7 @@ class Root:
         pointer = self.pointer()
         kept = set() if pointer is None else {pointer.version, pointer.before}
         for folder in self.versions.iterdir():
-            if folder.name in kept or folder.name.startswith("."):
+            if folder.name in kept or folder.name.startswith(".") or not folder.is_dir():
                 continue
             held = HeldFile.take(folder / IN_USE)
             if held is not None:

@@ -19,7 +19,7 @@ def versions(tmp_path, server, payload):
     return [payload, write_payload(tmp_path / "newer", server.folder, server.url, version="2.0")]
 
 
-@pytest.mark.parametrize("kills", [16, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_at_any_moment(kills, root, versions):
     installer(root, versions[0]).install("cpu")
     installed, chance = Root(root), random.Random(kills)
