@@ -14,25 +14,36 @@ _PROJECT = Path(__file__).parents[2]
 def main() -> int:
     """Build what was asked for."""
     parser = argparse.ArgumentParser(prog="make package", description="Build an installer into dist/.")
-    parser.add_argument("kind", choices=(*KINDS, "locks"))
+    parser.add_argument("kind", choices=(*KINDS, "locks", "payload"))
     parser.add_argument("--output", type=Path, default=_PROJECT / "dist", help="folder of the installers")
     parser.add_argument("--work", type=Path, default=_PROJECT / "build/package", help="folder of downloads")
-    parser.add_argument("--kernels", type=Path, help="wheel of the kernels to include")
+    parser.add_argument(
+        "--kernels", type=Path, nargs="+", default=[], help="wheels of the kernels; those that fit go in"
+    )
     parser.add_argument("--runtime", type=Path, help="the program that an AppImage begins with")
     parser.add_argument("--torch-index", help="folder of PyTorch's indexes; 'configured': what pip is set up with")
     parser.add_argument("--locks", type=Path, help="folder of locks that KIND=locks has made")
-    parser.add_argument("--systems", nargs="+", choices=TARGETS, default=list(TARGETS), help="what to make locks for")
+    parser.add_argument(
+        "--systems", nargs="+", choices=TARGETS, default=list(TARGETS), help="what to make locks or payloads for"
+    )
+    parser.add_argument("--updates", default="", help="URL of the folder of the newest release, to look for updates")
+    parser.add_argument("--url", default="", help="URL of the folder that KIND=payload is downloaded from")
     parser.add_argument("--release", action="store_true", help="every backend, and URLs that work everywhere")
     chosen = vars(parser.parse_args())
     kind, systems = chosen.pop("kind"), chosen.pop("systems")
     release = Release(Options(project=_PROJECT, **chosen), lambda text: print(text, file=sys.stderr, flush=True))
     try:
-        path = release.write_locks(systems) if kind == "locks" else release.build(kind)
+        if kind == "locks":
+            paths = [release.write_locks(systems)]
+        elif kind == "payload":
+            paths = [release.build_payload(TARGETS[system]) for system in systems]
+        else:
+            paths = [release.build(kind)]
     except PackagingError as error:
         return _failed(str(error))
     except OSError as error:
         return _failed(f"{error.filename or 'a file'}: {error.strerror or error}")
-    print(path)
+    print(*paths, sep="\n")
     return 0
 
 

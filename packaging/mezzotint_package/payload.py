@@ -23,6 +23,7 @@ class Parts:
     locks: Mapping[str, str]  # by backend
     bootstrap: Path  # the folder mezzotint_setup
     mirrors: Sequence[str] = ()
+    updates: str = ""  # the address of the index of releases
 
 
 def payload(parts: Parts) -> dict[str, Member]:
@@ -41,6 +42,7 @@ def payload(parts: Parts) -> dict[str, Member]:
         "version": parts.version,
         "python": PYTHON,
         "index": list(parts.mirrors),
+        "updates": parts.updates,
         "files": {name: hashlib.sha256(files[name].data).hexdigest() for name in sorted(files)},
     }
     files["payload.json"] = Member(data=(json.dumps(table, indent=1) + "\n").encode())

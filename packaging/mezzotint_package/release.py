@@ -1,5 +1,6 @@
 """Everything that is put together for one installer, and where it is written."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from mezzotint_package.payload import Parts, payload
 from mezzotint_package.targets import PYTORCH, TARGETS, Target
 
 KINDS = ("wheel", "deb", "appimage", "nsis", "macos")
+_INDEX = "mezzotint-releases.json"  # what the bootstrap asks for updates
 SYSTEMS = {"deb": "linux", "appimage": "linux", "nsis": "windows", "macos": "macos"}
 _HERE = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 
@@ -30,11 +32,13 @@ class Options:
     project: Path
     output: Path
     work: Path  # downloads, and locks once they are made
-    kernels: Path | None = None  # their wheel
+    kernels: Sequence[Path] = ()  # their wheels
     runtime: Path | None = None  # of AppImages
     torch_index: str | None = None
     locks: Path | None = None  # a folder with a folder for each system
     release: bool = False  # every backend, and nothing of this machine's own
+    updates: str = ""  # the folder of URLs of the newest release
+    url: str = ""  # that of this one
 
 
 class Release:
@@ -53,12 +57,30 @@ class Release:
         target = TARGETS[SYSTEMS[kind]]
         texts = self.locks(target)
         files = payload(self._parts(target, texts))
+        self._kept_bill(target, texts)
+        make = {"deb": self._deb, "appimage": self._appimage, "nsis": self._nsis, "macos": self._macos}[kind]
+        return self._kept(*make(files))
+
+    def build_payload(self, target: Target) -> Path:
+        """Build what an update downloads, and the index that names it for each system."""
+        texts = self.locks(target)
+        self._kept_bill(target, texts)
+        data = archives.zipped(payload(self._parts(target, texts)), self.epoch)
+        path = self._kept(f"mezzotint-payload-{self.version}-{target.key}.zip", data)
+        payloads = {}
+        for system in TARGETS.values():
+            archive = self._options.output / f"mezzotint-payload-{self.version}-{system.key}.zip"
+            if archive.is_file():
+                told = {"url": self._options.url.rstrip("/") + "/" + archive.name, "size": archive.stat().st_size}
+                payloads[system.key] = told | {"sha256": fetched.sha256(archive)}
+        index = {"format": 1, "version": self.version, "payloads": payloads}
+        self._kept(_INDEX, (json.dumps(index, indent=1) + "\n").encode())
+        return path
+
+    def _kept_bill(self, target: Target, texts: Mapping[str, str]) -> None:
         packages = {backend: locks.read(text) for backend, text in texts.items()}
         bill = sbom.bill(self.version, self.epoch, fetched.pins()["uv"]["version"], packages)
         self._kept(f"mezzotint-{self.version}-{target.system}.cdx.json", bill.encode())
-        make = {"deb": self._deb, "appimage": self._appimage, "nsis": self._nsis, "macos": self._macos}[kind]
-        name, data = make(files)
-        return self._kept(name, data)
 
     @cached_property
     def version(self) -> str:
@@ -122,7 +144,8 @@ class Release:
         return PYTORCH
 
     def _parts(self, target: Target, texts: dict[str, str]) -> Parts:
-        kernels = [self._options.kernels] if self._options.kernels and target.system != "macos" else []
+        kernels = [wheel for wheel in self._options.kernels if target.fits(wheel)]
+        updates = self._options.updates
         return Parts(
             version=self.version,
             uv=fetched.uv(target, self._options.work),
@@ -130,6 +153,7 @@ class Release:
             wheels=[self.wheel, *kernels],
             locks=texts,
             bootstrap=self._options.project / "packaging/setup/mezzotint_setup",
+            updates=updates and f"{updates.rstrip('/')}/{_INDEX}",
         )
 
     def _deb(self, files: dict[str, Member]) -> tuple[str, bytes]:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
 
 from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
+from packaging.utils import parse_wheel_filename
 
 PYTORCH = "https://download.pytorch.org/whl/"
 _LINUX = ("linux_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 4, -1)))
@@ -17,6 +19,7 @@ class Target:
     """A system, and its backends: for each the folder of PyTorch's index with its torch, or none for the usual one."""
 
     system: str
+    key: str  # in the index of releases
     uv_platform: str  # the platform's name for uv's resolver
     wheel_platform: str  # the platform of uv's own wheel
     platforms: tuple[str, ...]  # wheels' platforms that run there, the most special first
@@ -32,12 +35,17 @@ class Target:
         )
         return list(both)
 
+    def fits(self, wheel: Path) -> bool:
+        """Whether a wheel can be installed there by the oldest Python."""
+        return not parse_wheel_filename(wheel.name)[3].isdisjoint(self.tags("3.11"))
+
 
 TARGETS = {
     target.system: target
     for target in (
         Target(
             system="linux",
+            key="linux_x86_64",
             uv_platform="x86_64-manylinux_2_34",  # the floor of PySide6
             wheel_platform="manylinux_2_17_x86_64",
             platforms=(*_LINUX, *_OLD_LINUX),
@@ -47,6 +55,7 @@ TARGETS = {
         ),
         Target(
             system="windows",
+            key="win32_amd64",
             uv_platform="x86_64-pc-windows-msvc",
             wheel_platform="win_amd64",
             platforms=("win_amd64",),
@@ -55,6 +64,7 @@ TARGETS = {
         ),
         Target(
             system="macos",
+            key="darwin_arm64",
             uv_platform="aarch64-apple-darwin",
             wheel_platform="macosx_11_0_arm64",
             platforms=tuple(mac_platforms((14, 0), "arm64")),  # the floor of torch

@@ -110,7 +110,8 @@ def _python(system: Debian, library: Path) -> str:
     own = system.run("python3 -c 'import sys; print(\"cp%d%d\" % sys.version_info[:2])'").strip()
     if any(f"-{own}-" in wheel["name"] for wheel in torch["wheels"]):
         return ""
-    return f"export MEZZOTINT_PYTHON=/opt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}; "
+    program = f"/opt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
+    return f"export MEZZOTINT_PYTHON={program} LD_LIBRARY_PATH=/opt/python/lib; "
 
 
 def _payload(library: Path, version: str, work: Path, *, broken: bool = False) -> dict[str, Member]:

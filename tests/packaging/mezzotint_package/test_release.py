@@ -1,9 +1,11 @@
 import hashlib
+import json
 import subprocess
 
 import pytest
 
 from mezzotint_package import release
+from mezzotint_package.archives import Member
 from mezzotint_package.errors import PackagingError
 from mezzotint_package.release import Options, Release
 from mezzotint_package.targets import TARGETS
@@ -42,3 +44,28 @@ def test_given_locks_are_used_and_an_incomplete_folder_is_refused(tmp_path):
         made.locks(TARGETS["linux"])
     (folder / "pylock.window.toml").write_text("window")
     assert made.locks(TARGETS["linux"]) == {"cpu": "cpu", "window": "window"}
+
+
+def test_updates_are_told_of_every_payload(tmp_path, monkeypatch):
+    made = Release(Options(project=tmp_path, output=tmp_path, work=tmp_path, url="https://x/v1/"), print)
+    monkeypatch.setattr(Release, "version", "1.0")
+    monkeypatch.setattr(Release, "locks", lambda self, target: {})
+    monkeypatch.setattr(Release, "_parts", lambda self, target, texts: target)
+    monkeypatch.setattr(release, "payload", lambda target: {"uv": Member(data=target.key.encode(), program=True)})
+    for system in ("linux", "windows"):
+        made.build_payload(TARGETS[system])
+    index = json.loads((tmp_path / "mezzotint-releases.json").read_text())
+    assert (index["format"], index["version"]) == (1, "1.0")
+    assert set(index["payloads"]) == {"linux_x86_64", "win32_amd64"}
+    archive = tmp_path / "mezzotint-payload-1.0-win32_amd64.zip"
+    assert index["payloads"]["win32_amd64"] == {
+        "url": f"https://x/v1/{archive.name}",
+        "size": archive.stat().st_size,
+        "sha256": hashlib.sha256(archive.read_bytes()).hexdigest(),
+    }
+
+
+def test_a_system_gets_the_kernels_that_fit(tmp_path):
+    names = [f"mezzotint_kernels-1-cp311-abi3-{one}.whl" for one in ("manylinux_2_28_x86_64", "win_amd64")]
+    fitting = {system: [name for name in names if TARGETS[system].fits(tmp_path / name)] for system in TARGETS}
+    assert fitting == {"linux": names[:1], "windows": names[1:], "macos": []}
