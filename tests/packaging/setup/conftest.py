@@ -7,7 +7,15 @@ import pytest
 from setup_made import Server, installer, write_payload
 
 if sys.platform == "win32":
-    collect_ignore_glob = ["test_install*.py", "test_start*.py"]  # the stand-in for uv makes links
+    # The stand-in for uv is a script that makes links.
+    collect_ignore_glob = ["test_install*.py", "test_command.py", "test_update.py"]
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
 
 
 @pytest.fixture

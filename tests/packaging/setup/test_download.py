@@ -6,6 +6,7 @@ import ssl
 import urllib.error
 from pathlib import Path
 
+import certifi
 import pytest
 from setup_made import Impatient, sha256
 
@@ -188,15 +189,13 @@ def test_a_proxy_of_the_environment_is_used(get, server, wheel, monkeypatch):
     assert server.faults.asked == [(f"http://files.example/{wheel.filename}", None)]
 
 
-def test_certificates_of_the_system(tmp_path, monkeypatch):
+def test_certificates_of_the_system(monkeypatch):
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.delenv("SSL_CERT_DIR", raising=False)
-    bundle = ssl.get_default_verify_paths().cafile
-    if bundle is None or not Path(bundle).exists():
-        pytest.skip("needs certificates of the system: apt-get install ca-certificates")
-    pem = Path(bundle).read_text()
-    first = pem[: pem.index("-----END CERTIFICATE-----") + 26]
-    assert system_certificates("darwin", keychains=lambda: first).cert_store_stats()["x509_ca"] > 0
     monkeypatch.setattr(ssl, "create_default_context", lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    bundle = certifi.where()
+    pem = Path(bundle).read_text("utf-8")
+    first = pem[pem.index("-----BEGIN") : pem.index("-----END CERTIFICATE-----") + 26]
+    assert system_certificates("darwin", keychains=lambda: first).cert_store_stats()["x509_ca"] == 1
     assert system_certificates("linux", files=["/nowhere", bundle]).cert_store_stats()["x509_ca"] > 0
     assert system_certificates("linux", files=["/nowhere"]).cert_store_stats()["x509_ca"] == 0

@@ -2,7 +2,6 @@
 
 import random
 import subprocess
-import sys
 import time
 
 import pytest
@@ -10,8 +9,6 @@ from setup_made import command, environment, installer, write_payload
 
 from mezzotint_setup.programs import clean_environment
 from mezzotint_setup.root import Root
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for uv makes links")
 
 
 @pytest.fixture
