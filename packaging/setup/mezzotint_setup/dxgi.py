@@ -1,7 +1,8 @@
 """The graphics adapters of Windows, asked through DXGI's COM interface."""
 
 import ctypes
-from ctypes import POINTER, Structure, byref, c_size_t, c_uint32, c_ulong, c_ushort, c_void_p, c_wchar
+from collections.abc import Callable
+from ctypes import POINTER, Structure, byref, c_size_t, c_uint32, c_ushort, c_void_p, c_wchar
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ class Adapter:
 
 
 class _Guid(Structure):
-    _fields_ = (("a", c_ulong), ("b", c_ushort), ("c", c_ushort), ("d", ctypes.c_ubyte * 8))
+    _fields_ = (("a", c_uint32), ("b", c_ushort), ("c", c_ushort), ("d", ctypes.c_ubyte * 8))
 
 
 class _Description(Structure):  # DXGI_ADAPTER_DESC1
@@ -39,10 +40,14 @@ class _Description(Structure):  # DXGI_ADAPTER_DESC1
     )
 
 
-def adapters() -> list[Adapter]:
+def _library() -> Any:  # noqa: ANN401  a ctypes library
+    return getattr(ctypes, "WinDLL")("dxgi")  # noqa: B009  ctypes has it on Windows only
+
+
+def adapters(library: Callable[[], Any] = _library) -> list[Adapter]:
     """Every adapter except software's; none where DXGI is missing or fails."""
     try:
-        create = getattr(ctypes, "WinDLL")("dxgi").CreateDXGIFactory1  # noqa: B009  ctypes has it on Windows only
+        create = library().CreateDXGIFactory1
     except (OSError, AttributeError):
         return []
     factory = c_void_p()
