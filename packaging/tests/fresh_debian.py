@@ -60,7 +60,7 @@ class Debian:
         done = subprocess.run(
             [*alone, "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds
         )
-        print(f"  {time.monotonic() - begun:6.1f} s  {user}: {command[:100]}", flush=True)
+        print(f"  {time.monotonic() - begun:6.1f} s  {user}: {' '.join(command.split())[-90:]}", flush=True)
         if done.returncode != code:
             raise AssertionError(f"{command}\nended with {done.returncode} instead of {code}:\n{done.stdout}")
         return done.stdout
