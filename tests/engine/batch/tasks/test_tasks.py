@@ -186,7 +186,7 @@ def test_a_changed_input_is_another_task_under_the_same_name(tmp_path):
 
 def test_a_changed_control_image_is_another_task(tmp_path):
     def only():
-        (one,) = made(words("p", settings=Options(control=(ControlRef(image="c.png", model="net"),))), tmp_path)
+        (one,) = made(words("p", settings=Options(control=(ControlRef(image="c.png", model="nets/net"),))), tmp_path)
         return one
 
     png(tmp_path / "c.png")
@@ -195,7 +195,7 @@ def test_a_changed_control_image_is_another_task(tmp_path):
     after = only()
     assert before.key != after.key
     (control,) = after.request.controls
-    assert (control.image, control.model) == (str(tmp_path / "c.png"), str(tmp_path / "net"))
+    assert (control.image, control.model) == (str(tmp_path / "c.png"), str(tmp_path / "nets/net"))
     assert len(control.image_sha256) == 64
 
 
