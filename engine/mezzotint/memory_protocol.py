@@ -44,9 +44,9 @@ class PlanRequest:
     deep_shrink: DeepShrink | None = None
     step_cache: float | None = None
     denoise_tile: int | None = None  # pixels; AUTO_TILE: the largest that the memory allows; None: off
-    controls: tuple[str, ...] = ()  # as in job files: IMAGE,model=MODEL,...; images are not read
     advise: bool = False  # also on what would make it faster
     fast_models: tuple[FastModel, ...] = ()  # to advise on
+    controls: tuple[str, ...] = ()  # as in job files: IMAGE,model=MODEL,...; images are not read
 
 
 # ---- planned

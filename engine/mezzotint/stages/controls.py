@@ -210,16 +210,16 @@ def with_further(
     joint = any(part.class_name in JOINT for part in sources.components.values())
     return replace(
         task,
-        control_steps={name: _steps_of(settings, name, task.steps) for name in asked},
+        control_shares={name: _share_of(settings, name, task.steps) for name in asked},
         more_text=text,
         more_positions=text * family.spec.patch**2 if joint and isinstance(family, FlowFamily) else 0,
     )
 
 
-def _steps_of(settings: Sequence[ControlSettings], component: str, steps: int) -> int:
-    """How many of a stage's steps use a network."""
+def _share_of(settings: Sequence[ControlSettings], component: str, steps: int) -> float:
+    """The part of a stage's steps that use a network."""
     its = [one for one in settings if one.component == component]
-    return sum(any(one.at_step(index, steps).weight for one in its) for index in range(steps))
+    return sum(any(one.at_step(index, steps).weight for one in its) for index in range(steps)) / max(1, steps)
 
 
 def controls_used(

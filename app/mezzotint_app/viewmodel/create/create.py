@@ -479,9 +479,9 @@ class CreateModel(QObject):
             deep_shrink=settings.deep_shrink,
             step_cache=settings.step_cache,
             denoise_tile=settings.denoise_tile if settings.second_pass or self.images.path() else None,
-            controls=planned_controls(settings.controls) if takes_controls(info) and models[0] == info.id else (),
             advise=True,
             fast_models=faster_models(info, self.models.all()),
+            controls=planned_controls(settings.controls) if takes_controls(info) and models[0] == info.id else (),
         )
 
     def _last_seed(self) -> int | None:

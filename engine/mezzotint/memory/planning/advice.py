@@ -58,7 +58,8 @@ def _options(task: Task, request: PlanRequest, made: Plan) -> Iterator[_Option]:
     yield from _precisions(task, request, made)
     first = task.stages[0]
     unet = "UNet" in first.model.denoiser.class_name
-    if request.step_cache is None and not first.tile and first.steps >= _CACHED_FROM:
+    can_cache = request.step_cache is None and not first.tile and not first.control_shares
+    if can_cache and first.steps >= _CACHED_FROM:
         yield _Option(_advice("cache", unet=unet, step_cache=AUTO_CACHE))
     if len(task.stages) > 1:
         return
@@ -95,7 +96,7 @@ def _in_unets(task: Task, request: PlanRequest) -> Iterator[_Option]:
         tokens: TokenReduction = ("todo", TOKEN_RATIOS["todo"])
         stage = replace(first, savings=replace(saved, tokens=tokens))
         yield _Option(_advice("tokens", unet=True, tokens=tokens), _with(task, stage))
-    if request.deep_shrink is None and _times_larger(first) > _LARGE:
+    if request.deep_shrink is None and _times_larger(first) > _LARGE and not first.control_shares:
         shrink = (2.0, SHRINK_UNTIL)
         stage = replace(first, savings=replace(saved, deep_shrink=shrink))
         yield _Option(_advice("shrink", unet=True, deep_shrink=shrink), _with(task, stage))

@@ -115,9 +115,8 @@ def _controlling(task: Task, stage: StageTask, part: ComponentFootprint, guidanc
         return Work(phase, -(-task.count // stage.batch), part.work.at(seen_positions(stage), stage.batch))
     rows = 2 if stage.guided and guidance == "batched" else 1
     operations = part.work.at(seen_positions(stage), rows * stage.batch)
-    used = stage.control_steps.get(part.name, stage.steps)
-    passes = _denoising(task, stage, guidance, phase).passes * used // max(1, stage.steps)
-    return Work(phase, max(1, passes), operations)
+    passes = _denoising(task, stage, guidance, phase).passes * stage.control_shares.get(part.name, 1.0)
+    return Work(phase, max(1, round(passes)), operations)
 
 
 def _positions(stage: StageTask) -> float:

@@ -27,7 +27,7 @@ class StageTask:
     savings: Savings = NO_SAVINGS
     tile: int = 0  # side in pixels of the tiles that are denoised one by one in each step; 0: the whole image
     latent_channels: int = 4
-    control_steps: Mapping[str, int] = field(default_factory=dict, hash=False)  # of control networks; others: all
+    control_shares: Mapping[str, float] = field(default_factory=dict, hash=False)  # of the steps, by control network
     more_text: int = 0  # tokens beyond those of a prompt: of regions and image prompts
     more_positions: float = 0.0  # latent pixels that they take as much memory and time as, in joint attention
 
