@@ -1,6 +1,7 @@
 """The Debian package in fresh systems: install, window, first image, update, broken update, going back, removal."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -135,6 +136,9 @@ def _fetch(locks: Path, folder: Path) -> None:
         for package in tomllib.loads((locks / f"pylock.{backend}.toml").read_text("utf-8"))["packages"]:
             for wheel in package["wheels"]:
                 path = folder / wheel["name"]
+                other = re.search(r"-cp3(\d+)-cp3\1-", wheel["name"])
+                if other and int(other[1]) not in (11, 13, sys.version_info[1]):  # Debian's, and the stand-in
+                    continue
                 if path.is_file() and sha256(path) == wheel["hashes"]["sha256"]:
                     continue
                 with urllib.request.urlopen(wheel["url"], timeout=120) as answer, path.open("wb") as file:

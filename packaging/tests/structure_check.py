@@ -4,6 +4,7 @@ import json
 import os
 import plistlib
 import shutil
+import struct
 import subprocess
 import zipfile
 from pathlib import Path
@@ -33,7 +34,7 @@ def check_appimage(image: Path, work: Path) -> dict[str, float]:
     folder = work / "AppDir"
     shutil.rmtree(folder, ignore_errors=True)
     data = image.read_bytes()
-    offset = data.index(b"hsqs")
+    offset = _end_of_program(data) if data.startswith(b"\x7fELF") else 512
     subprocess.run(["unsquashfs", "-quiet", "-no-progress", "-o", str(offset), "-d", folder, image], check=True)
     subprocess.run(["desktop-file-validate", folder / "mezzotint.desktop"], check=True)
     [told] = (folder / "usr/share/metainfo").iterdir()
@@ -56,6 +57,13 @@ def check_appimage(image: Path, work: Path) -> dict[str, float]:
         assert "no engine is installed yet" in done.stderr, done
         assert list(empty.rglob("*")) == []
     return {"appimage_mb": len(data) / 1e6}
+
+
+def _end_of_program(data: bytes) -> int:
+    """Return where an ELF file ends: after the table of its sections."""
+    [table] = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    return int(table + size * count)
 
 
 def check_macos(bundle: Path, work: Path) -> dict[str, float]:
