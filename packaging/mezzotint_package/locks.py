@@ -24,6 +24,7 @@ from mezzotint_package.errors import PackagingError
 from mezzotint_package.targets import PYTORCH, Target
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+_PREFERRED = ("3.12", "3.13", "3.11", "3.14")
 WITHOUT_ENGINE = {"accelerate", "bitsandbytes", "diffusers", "torch", "transformers"}  # the window alone needs none
 
 
@@ -177,6 +178,16 @@ def read(lock: str) -> list[Locked]:
         )
         for one in tomllib.load(io.BytesIO(lock.encode()))["packages"]
     ]
+
+
+def python_for(target: Target, locked: Iterable[Sequence[Locked]]) -> str:
+    """Return the Python that every package of these locks has a wheel for."""
+    packages = [one for packages in locked for one in packages]
+    for python in _PREFERRED:
+        tags = set(target.tags(python))
+        if all(any(parse_wheel_filename(each.name)[3] & tags for each in one.wheels) for one in packages):
+            return python
+    raise PackagingError(f"no Python from {PYTHONS[0]} to {PYTHONS[-1]} has every package of the locks")
 
 
 def local(packages: Sequence[Locked]) -> list[str]:

@@ -9,14 +9,13 @@ from pathlib import Path
 from mezzotint_package.archives import Member
 from mezzotint_package.errors import PackagingError
 
-PYTHON = "3.12"  # what a launcher gets where there is no Python yet
-
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """What a payload is made of."""
 
     version: str
+    python: str  # what a launcher gets where there is none yet
     uv: bytes
     uv_name: str
     wheels: Sequence[Path]
@@ -40,7 +39,7 @@ def payload(parts: Parts) -> dict[str, Member]:
     }
     table = {
         "version": parts.version,
-        "python": PYTHON,
+        "python": parts.python,
         "index": list(parts.mirrors),
         "updates": parts.updates,
         "files": {name: hashlib.sha256(files[name].data).hexdigest() for name in sorted(files)},

@@ -148,6 +148,7 @@ class Release:
         updates = self._options.updates
         return Parts(
             version=self.version,
+            python=locks.python_for(target, [locks.read(text) for text in texts.values()]),
             uv=fetched.uv(target, self._options.work),
             uv_name=f"uv{target.suffix}",
             wheels=[self.wheel, *kernels],

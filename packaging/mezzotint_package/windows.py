@@ -1,5 +1,6 @@
 """Windows: the installer and the program that it starts, both made by NSIS."""
 
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 from mezzotint_package import icons
 from mezzotint_package.archives import Member
 from mezzotint_package.errors import PackagingError
-from mezzotint_package.payload import PYTHON, laid_out
+from mezzotint_package.payload import laid_out
 
 
 def installer(project: Path, payload: Mapping[str, Member], version: str, epoch: int) -> bytes:
@@ -20,17 +21,18 @@ def installer(project: Path, payload: Mapping[str, Member], version: str, epoch:
     if program is None:
         raise PackagingError("the installer needs makensis; on Debian and Ubuntu: sudo apt-get install nsis")
     source = project / "packaging/windows"
+    python = json.loads(payload["payload.json"].data)["python"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         laid_out(payload, folder / "payload")
         (folder / "mezzotint.ico").write_bytes(icons.ico(icons.program_drawing(project)))
         (folder / "payload/job.ico").write_bytes(icons.ico(icons.job_drawing(project)))
         (folder / "payload/mezzotint.cmd").write_bytes(
-            (source / "mezzotint.cmd").read_text("utf-8").replace("@PYTHON@", PYTHON).replace("\n", "\r\n").encode()
+            (source / "mezzotint.cmd").read_text("utf-8").replace("@PYTHON@", python).replace("\n", "\r\n").encode()
         )
         for path in (folder, *folder.rglob("*")):
             os.utime(path, (epoch, epoch))
-        known = {"VERSION": version, "NUMBERS": numbers(version), "PYTHON": PYTHON, "EPOCH": str(epoch)}
+        known = {"VERSION": version, "NUMBERS": numbers(version), "PYTHON": python, "EPOCH": str(epoch)}
         for script, product in (("launcher.nsi", "payload/Mezzotint.exe"), ("setup.nsi", "setup.exe")):
             _made(program, source / script, folder, known | {"PRODUCT": product})
             os.utime(folder / product, (epoch, epoch))

@@ -120,6 +120,7 @@ def _payload(library: Path, version: str, work: Path, *, broken: bool = False) -
     return payload(
         Parts(
             version=version,
+            python=json.loads((library / "payload.json").read_text("utf-8"))["python"],
             uv=(library / "uv").read_bytes(),
             uv_name="uv",
             wheels=[changed(wheel, version, work, broken=broken)],

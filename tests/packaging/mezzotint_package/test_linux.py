@@ -9,6 +9,7 @@ import sys
 import tarfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -106,8 +107,7 @@ def launched(tree, tmp_path):
         command = [root / "bin" / name, *words]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
 
-    start.good, start.old = good, old
-    return start
+    return SimpleNamespace(start=start, good=good, old=old)
 
 
 posix = pytest.mark.skipif(sys.platform != "linux", reason="a launcher for Linux")
@@ -123,7 +123,7 @@ posix = pytest.mark.skipif(sys.platform != "linux", reason="a launcher for Linux
     ],
 )
 def test_each_name_starts_its_part_of_the_bootstrap(launched, tmp_path, name, words, passed):
-    done = launched(name, *words)
+    done = launched.start(name, *words)
     payload = tmp_path / "usr/lib/mezzotint"
     python = tmp_path / "stand-ins/python3"
     assert done.stdout == f"-m mezzotint_setup {passed} payload {payload} python {python} path {payload}\n", done.stderr
@@ -134,7 +134,7 @@ def test_a_python_is_got_where_there_is_none(launched, tmp_path):
     got = tmp_path / "got"
     uv = f'''echo "$@ $UV_PYTHON_INSTALL_DIR" >> "{tmp_path}/asked"
         case "$2" in find) [ -e "{got}" ] && echo "{launched.good}";; install) : > "{got}";; esac'''
-    done = launched("mezzotint-app", python=launched.old, uv=uv)
+    done = launched.start("mezzotint-app", python=launched.old, uv=uv)
     assert done.stdout.startswith("-m mezzotint_setup start payload")
     assert "Getting Python 3.12" in done.stderr
     asked = (tmp_path / "asked").read_text().splitlines()
@@ -144,6 +144,6 @@ def test_a_python_is_got_where_there_is_none(launched, tmp_path):
 
 @posix
 def test_without_python_and_network_it_says_what_to_do(launched):
-    done = launched("mezzotint-app", python=launched.old)
+    done = launched.start("mezzotint-app", python=launched.old)
     assert done.returncode == 1
     assert "install Python 3.11 or newer, and start again" in done.stderr

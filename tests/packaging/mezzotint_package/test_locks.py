@@ -117,6 +117,14 @@ def test_the_bootstrap_reads_what_was_written(tmp_path):
     assert [one.filename for one in lock.wheels] == ["a-1-cp311-cp311-win_amd64.whl", "b-2+cpu-py3-none-any.whl"]
 
 
+def test_a_launcher_gets_the_python_that_every_package_has_a_wheel_for():
+    names = {"a": ["a-1-cp311-cp311-win_amd64.whl", "a-1-cp313-cp313-win_amd64.whl"], "b": ["b-1-py3-none-any.whl"]}
+    locked = [Locked(name=name, version="1", wheels=tuple(map(wheel, files))) for name, files in names.items()]
+    assert locks.python_for(TARGETS["windows"], [locked, locked[1:]]) == "3.13"
+    with pytest.raises(PackagingError, match=r"no Python from 3\.11 to 3\.14"):
+        locks.python_for(TARGETS["linux"], [locked])
+
+
 def test_addresses_of_this_machine_are_found():
     here = Wheel(url="file:///opt/a-1-py3-none-any.whl", sha256="", size=1)
     assert locks.local([Locked(name="a", version="1", wheels=(here, wheel("a-1-py3-none-any.whl")))]) == [here.url]

@@ -17,7 +17,13 @@ def parts(tmp_path):
     bootstrap.mkdir()
     (bootstrap / "__init__.py").write_text('"""Setup."""\n')
     return Parts(
-        version="1.0", uv=b"uv", uv_name="uv", wheels=[wheel], locks={"cpu": "packages = []\n"}, bootstrap=bootstrap
+        version="1.0",
+        python="3.12",
+        uv=b"uv",
+        uv_name="uv",
+        wheels=[wheel],
+        locks={"cpu": "packages = []\n"},
+        bootstrap=bootstrap,
     )
 
 
