@@ -119,6 +119,8 @@ posix = pytest.mark.skipif(sys.platform != "linux", reason="a launcher for Linux
     [
         ("mezzotint", ["generate", "a red house"], "run generate a red house"),
         ("mezzotint-app", ["a b.png"], "start a b.png"),
+        ("mezzotint-app", ["cli", "doctor"], "run doctor"),
+        ("mezzotint-app", ["setup", "remove"], "remove"),
         ("mezzotint-setup", ["look"], "look"),
     ],
 )
