@@ -41,6 +41,7 @@ class Settings:
     wildcard_folder: str = ""  # with NAME.txt for each __NAME__ in a prompt; empty: none
     hub_endpoint: str = ""  # empty: HF_ENDPOINT, or else the Hugging Face Hub itself
     hub_search: bool = False  # whether models may be searched for on the hub
+    update_check: bool = False  # whether to look for newer releases at the start
     first_run_done: bool = False
 
 

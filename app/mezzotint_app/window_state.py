@@ -14,3 +14,5 @@ class WindowState:
     engine_seconds: float = 0.0  # how long the engine took to start last time; 0: unknown
     libraries_seconds: float = 0.0  # how long its first job took until its first event
     told_go_on: bool = False  # whether the user was told that the queue continues without the window
+    engine_build: str = ""  # of an installation of the engine that was begun and has not ended; empty: none
+    engine_folder: str = ""  # where to; empty: where the program is

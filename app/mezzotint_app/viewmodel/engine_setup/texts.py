@@ -1,0 +1,113 @@
+"""Texts about the engine's builds, and the next step for each failure of the bootstrap."""
+
+from PySide6.QtCore import QCoreApplication
+
+from mezzotint_app.amounts import bytes_of, bytes_text, left_text
+from mezzotint_app.processes.process_exit import ProcessExit
+from mezzotint_app.viewmodel.engine_setup.facts import Facts, Gpu, Needs, Trouble
+
+translate = QCoreApplication.translate
+
+
+def build_text(backend: str) -> str:
+    """The name of a build."""
+    names = {
+        "cpu": translate("EngineSetup", "CPU (works everywhere, slower)"),
+        "cu126": translate("EngineSetup", "NVIDIA, CUDA 12.6 (older cards and drivers)"),
+        "cu130": translate("EngineSetup", "NVIDIA, CUDA 13"),
+        "rocm": translate("EngineSetup", "AMD, ROCm"),
+        "xpu": translate("EngineSetup", "Intel Arc"),
+        "mps": translate("EngineSetup", "Apple, Metal"),
+    }
+    return names.get(backend, backend)
+
+
+def needs_text(needs: Needs) -> str:
+    """What a build downloads and takes."""
+    words = translate("EngineSetup", "{download} to download, {disk} on disk")
+    return words.format(download=bytes_text(needs.missing), disk=bytes_text(needs.disk))
+
+
+def cards_text(facts: Facts) -> str:
+    """The graphics cards, a line each."""
+    return "\n".join(_card(one) for one in facts.gpus) or translate("EngineSetup", "none that can compute was found")
+
+
+def _card(card: Gpu) -> str:
+    parts = [card.name]
+    if card.memory_bytes:
+        parts.append(bytes_text(card.memory_bytes))
+    if card.capability is not None:
+        capability = ".".join(map(str, card.capability))
+        parts.append(translate("EngineSetup", "compute capability {number}").format(number=capability))
+    if card.target:
+        parts.append(card.target)
+    return ", ".join(parts)
+
+
+def work_text(phase: str, progress: tuple[int, int] | None, seconds_left: float | None) -> str:
+    """What is being done: a phase, and for downloads the bytes and the time left."""
+    if phase == "download" and progress is not None:
+        words = translate("EngineSetup", "Downloading: {amount}").format(amount=bytes_of(*progress))
+        left = left_text(seconds_left)
+        return f"{words}, {left}" if left else words
+    names = {
+        "download": translate("EngineSetup", "Preparing the download"),
+        "build": translate("EngineSetup", "Installing beside the version in use"),
+        "prove": translate("EngineSetup", "Trying it: libraries, one image, the graphics card"),
+        "switch": translate("EngineSetup", "Switching to it"),
+    }
+    return names.get(phase, translate("EngineSetup", "Starting"))
+
+
+def ended_trouble(ending: ProcessExit) -> Trouble:
+    """The failure of a process that ended without telling why."""
+    what = translate("EngineSetup", "The installer's program ended unexpectedly ({detail})")
+    code = "not_started" if ending.kind == "not_started" else "ended"
+    return Trouble(code=code, what=what.format(detail=ending.detail or ending.code))
+
+
+def trouble_text(trouble: Trouble) -> str:
+    """What happened, and what to do."""
+    what = (trouble.what[:1].upper() + trouble.what[1:]).rstrip(".")
+    return f"{what}. {_next_step(trouble)}".strip()
+
+
+def _next_step(trouble: Trouble) -> str:
+    retry = translate("EngineSetup", "Try again: what was downloaded is kept.")
+    offline = translate(
+        "EngineSetup",
+        "Check the connection and try again: what was downloaded is kept. Or take the packages from a folder that "
+        "another computer has filled.",
+    )
+    folder = translate("EngineSetup", "Choose another folder above, which you may write to.")
+    again = translate("EngineSetup", "Download Mezzotint's installer again and run it.")
+    cpu = translate("EngineSetup", "Try again, or choose the CPU build above, which works everywhere.")
+    steps = {
+        "no_room": translate("EngineSetup", "Free some space, or choose a folder on another disk above."),
+        "read_only": folder,
+        "disk": folder,
+        "path_long": translate("EngineSetup", "Choose a folder with a shorter path above."),
+        "busy": translate("EngineSetup", "Wait until the other installation has ended, then try again."),
+        "payload": again,
+        "no_lock": cpu,
+        "no_wheel": translate("EngineSetup", "Choose another build above, or use the installer made for this system."),
+        "no_network": offline,
+        "certificate": translate(
+            "EngineSetup",
+            "A proxy or virus scanner seems to come between: add its certificate to the system's, or take the "
+            "packages from a folder.",
+        ),
+        "not_found": offline,
+        "refused": offline,
+        "hash": translate("EngineSetup", "The file was not what was released, and was dropped. Try again."),
+        "missing_wheels": translate("EngineSetup", "Choose a folder that has every package of this build."),
+        "build": cpu,
+        "proof": cpu,
+        "no_before": translate("EngineSetup", "Stay with this version."),
+        "not_allowed": translate("EngineSetup", "Allow looking for updates first."),
+        "index": again,
+        "ended": retry,
+        "not_started": again,
+    }
+    return steps.get(trouble.code, trouble.next)
