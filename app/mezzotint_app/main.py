@@ -13,6 +13,7 @@ from mezzotint_app.clock import SystemClock
 from mezzotint_app.garbage import Collector
 from mezzotint_app.notifications import Notifications
 from mezzotint_app.processes.handover import command, start_background_queue
+from mezzotint_app.processes.setup_process import Bootstrap, start_detached
 from mezzotint_app.program import Program
 from mezzotint_app.shutdown_signals import ShutdownSignals
 from mezzotint_app.single_instance import SingleInstance
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not instance.claim(paths):
         return _not_the_first(instance.answered)
     shutdown_signals = ShutdownSignals()
-    program = Program()
+    program = Program(bootstrap=Bootstrap.found())
     window = open_window(program)
     sys.setswitchinterval(_SWITCH)
     collector = Collector(SystemClock(program))
@@ -49,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     shutdown_signals.release()
     if program.continue_in_background:
         start_background_queue(command(program.settings.value()))
+    if program.start_again and program.bootstrap is not None:
+        start_detached(program.bootstrap, program.setup.restart_line())
     return code
 
 

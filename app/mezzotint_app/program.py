@@ -15,6 +15,7 @@ from mezzotint_app.background import Background, Pool
 from mezzotint_app.processes.batch_process import COMMAND as BATCH
 from mezzotint_app.processes.batch_process import BatchProcess
 from mezzotint_app.processes.processes import ServerProcess
+from mezzotint_app.processes.setup_process import Bootstrap, maker
 from mezzotint_app.processes.supervisor import Supervisor
 from mezzotint_app.settings import Settings, output_folder, settings_path, state_path
 from mezzotint_app.stored import Stored, read
@@ -31,6 +32,7 @@ from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.own_images import forget, masks_folder, pasted_folder
 from mezzotint_app.viewmodel.create.state import CreateState, own_files
 from mezzotint_app.viewmodel.dropped.dropped import DropHandler
+from mezzotint_app.viewmodel.engine_setup.engine_setup import EngineSetup
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.gallery.gallery import GalleryState
 from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
@@ -73,9 +75,12 @@ class Program(QObject):
         engine: tuple[str, ...] = ENGINE,
         librarian: tuple[str, ...] = LIBRARIAN,
         batch: tuple[str, ...] = BATCH,
+        bootstrap: Bootstrap | None = None,
     ) -> None:
         super().__init__()
         self._batch = batch
+        self.bootstrap = bootstrap
+        self.start_again = False  # decided when the window is closed for another version
         self.continue_in_background = False  # decided when the window is closed while work is left
         self.notices: list[str] = []  # from reading the stored documents; shown with the window
         self._librarian_was_lost = False
@@ -88,6 +93,7 @@ class Program(QObject):
         output_folder(Settings())  # asks the system only once: do that now
         self.window_state = self._stored(state_path("layout"), WindowState)
         self._make_processes(engine, librarian)
+        self.setup = EngineSetup(bootstrap, maker(bootstrap), self.settings, self.window_state, self)
         self._make_queue()
         self._make_models()
         loans = Loans(self.runner)
@@ -103,7 +109,9 @@ class Program(QObject):
     def begin(self) -> None:
         """Start the background processes; called once the window is visible."""
         self.librarian.start()
-        self.engine.start()
+        if not self.setup.lacks_engine():
+            self.engine.start()
+        self.setup.begin()
         self.library.refresh()
         self.gallery.begin()
         self.create.styles.refresh()
@@ -139,6 +147,7 @@ class Program(QObject):
         self.keep()
         self.awake.finish()
         self.batches.finish(5000)
+        self.setup.finish(5000)
         self.access.close()
         self.librarian.finish(3000)
         self.engine.finish(5000)

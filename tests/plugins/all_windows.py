@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 from queue_shown import fill_queue
 from settled import settle, until
+from setup_windows import first_run_without_engine, settings_engine
 from train_made import check, epoch, image, problem, request, run_info
 from train_made import plan as training_plan
 
@@ -75,22 +76,9 @@ RUN = run_info(
     epochs=(epoch(1, validation=0.2), epoch(2, validation=0.3)), request=request("castle", prompts=(HOSTILE,))
 )
 SAID = ImageMetadata(
-    program="a1111",
-    prompt=HOSTILE,
-    negative_prompt=HOSTILE,
-    width=512,
-    height=768,
-    seed=9,
-    steps=20,
-    sampler="euler",
-    schedule="karras",
-    guidance_scale=7.0,
-    strength=None,
-    model=HOSTILE,
-    model_hash=None,
-    request=None,
-    other={},
-)
+    program="a1111", prompt=HOSTILE, negative_prompt=HOSTILE, width=512, height=768, seed=9, steps=20, sampler="euler",
+    schedule="karras", guidance_scale=7.0, strength=None, model=HOSTILE, model_hash=None, request=None, other={},
+)  # fmt: skip
 
 
 def librarian():
@@ -338,6 +326,8 @@ class Windows:
     settings_machine = partialmethod(_settings, 2)
     settings_privacy = partialmethod(_settings, 3)
     settings_prompts = partialmethod(_settings, 4)
+    settings_engine = partialmethod(settings_engine, HOSTILE)
+    first_run_without_engine = partialmethod(first_run_without_engine, HOSTILE)
 
     def grid(self):
         """Settings that vary."""

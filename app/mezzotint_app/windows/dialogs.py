@@ -76,8 +76,16 @@ class Dialogs(QObject):
                 info.devices if info is not None else (),
                 self._program.create.prompts.forget,
                 self._window,
+                setup=self._program.setup,
             ),
         )
+
+    def engine_settings(self) -> None:
+        """Show the settings of the engine's installation."""
+        self.settings()
+        dialog = self._open["settings"]
+        if isinstance(dialog, SettingsDialog):
+            dialog.show_engine()
 
     def keys(self) -> None:
         """Show the keyboard shortcuts."""

@@ -1,26 +1,29 @@
-"""The welcome page: one click generates an image with the bundled model."""
+"""The welcome page: one click generates an image with the bundled model, or installs the engine for it."""
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
+from mezzotint_app.viewmodel.engine_setup.engine_setup import EngineSetup
 from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.engine_setup.panel import EnginePanel
 
 _MARK = QSize(96, 96)
 _WIDTH = 640  # maximum width of the column in pixels
 
 
 class FirstRun(QWidget):
-    """A welcome text, a ready-made prompt and a button."""
+    """A welcome text, a ready-made prompt and a button; without an engine, what installs it."""
 
     make_asked = Signal(str)  # the prompt
     add_folder_asked = Signal()
     get_asked = Signal()
     skipped = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, setup: EngineSetup | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.engine = EnginePanel(setup) if setup is not None and setup.lacks_engine() else None
         self.prompt = QLineEdit(self.tr("a red house by the sea at dusk"))
         self.prompt.setAccessibleName(self.tr("Prompt"))
         self.prompt.setToolTip(self.tr("Describe the image; the small bundled model knows simple scenes"))
@@ -47,6 +50,13 @@ class FirstRun(QWidget):
         self.get_button.clicked.connect(self.get_asked)
         self.skip_button.clicked.connect(self.skipped)
 
+    def focus_first(self) -> None:
+        """Give the focus to what is to be done first."""
+        if self.engine is not None:
+            self.engine.focus_first()
+        else:
+            self.prompt.setFocus()
+
     def _build(self) -> None:
         mark = QLabel()
         mark.setPixmap(icon("mezzotint").pixmap(_MARK, self.devicePixelRatioF()))
@@ -56,17 +66,13 @@ class FirstRun(QWidget):
         column.addStretch(2)
         column.addWidget(mark)
         title = plain_label(self.tr("Images from text, generated on your own computer"), role="title", wrap=True)
-        words = plain_label(
-            self.tr("No account, no cloud: everything stays on this machine. Start with a sentence."),
-            role="muted",
-            wrap=True,
-        )
+        words = plain_label(self._words(), role="muted", wrap=True)
         for label in (title, words):
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             column.addWidget(label)
         column.addSpacing(12)
-        column.addWidget(self.prompt)
-        column.addWidget(self.make_button)
+        for part in (self.prompt, self.make_button) if self.engine is None else (self.engine,):
+            column.addWidget(part)
         column.addSpacing(24)
         column.addWidget(self._later())
         column.addStretch(3)
@@ -87,6 +93,13 @@ class FirstRun(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(scroll)
+
+    def _words(self) -> str:
+        if self.engine is None:
+            return self.tr("No account, no cloud: everything stays on this machine. Start with a sentence.")
+        return self.tr(
+            "What computes the images is installed once, for your graphics card. Everything else works meanwhile."
+        )
 
     def _later(self) -> QWidget:
         holder = QWidget()

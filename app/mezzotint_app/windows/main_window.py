@@ -79,6 +79,7 @@ class MainWindow(QMainWindow):
     def show_page(self, number: int) -> None:
         """Show a page and give it the focus."""
         self.pages.setCurrentIndex(number)
+        self.engine_notice.set_setup_elsewhere(number == FIRST_RUN)
         if number < FIRST_RUN:
             self.rail.choose(number)
             self.program.window_state.change(page=number)
@@ -91,7 +92,7 @@ class MainWindow(QMainWindow):
             self.batch_page.focus_first,
             self.train_page.focus_first,
             self.canvas_page.focus_first,
-            self.first_run.prompt.setFocus,
+            self.first_run.focus_first,
         )
         to_page[number]()
 
@@ -124,7 +125,7 @@ class MainWindow(QMainWindow):
         self.batch_page = BatchPage(program.batch)
         self.train_page = TrainPage(program.train)
         self.canvas_page = CanvasPage(program.canvas)
-        self.first_run = FirstRun()
+        self.first_run = FirstRun(program.setup)
         self.pages = QStackedWidget()
         self.kept = LayoutPersistence(program.window_state, self)
         for page in (
@@ -153,7 +154,7 @@ class MainWindow(QMainWindow):
             )
         )
         self.notice = NoticeBar("info", "text", closable=True)
-        self.engine_notice = EngineNotice(self.program.engine_state)
+        self.engine_notice = EngineNotice(self.program.engine_state, self.program.setup)
         self.librarian_notice = LibrarianNotice(self.program.librarian)
         self.line = StatusLine()
         notices = NoticeColumn(self.engine_notice, self.librarian_notice, self.notice)
@@ -248,6 +249,8 @@ class MainWindow(QMainWindow):
         program.gallery.reveal.open_folder.connect(self._open_folder)
         program.queue.reveal.open_folder.connect(self._open_folder)
         self.engine_notice.log_asked.connect(self.dialogs.log)
+        self.engine_notice.setup_asked.connect(self._show_setup)
+        program.setup.restart_wanted.connect(self._restart)
         self.line.engine_asked.connect(self.dialogs.log)
         self.line.queue_asked.connect(lambda: self.show_page(QUEUE))
         for keys, act in (("Ctrl+L", self.dialogs.log), ("Ctrl+Q", self.close), ("Ctrl+V", self._paste)):
@@ -256,6 +259,16 @@ class MainWindow(QMainWindow):
         self._settling.setSingleShot(True)
         self._settling.setInterval(_SETTLED)
         self._settling.timeout.connect(self._keep_place)
+
+    def _show_setup(self) -> None:
+        if self.program.setup.lacks_engine():
+            self.show_page(FIRST_RUN)
+        else:
+            self.dialogs.engine_settings()
+
+    def _restart(self) -> None:
+        self.program.start_again = True
+        self.leave()
 
     def _saved_style(self) -> str:
         return self.tr("Style {name} saved")

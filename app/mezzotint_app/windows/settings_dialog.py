@@ -25,12 +25,15 @@ from mezzotint_app.language import LANGUAGES
 from mezzotint_app.resources import icon
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
+from mezzotint_app.viewmodel.engine_setup.engine_setup import EngineSetup
 from mezzotint_app.viewmodel.gallery.output_folders import OutputFolders
 from mezzotint_app.widgets.inputs.batch_path import BatchPath
 from mezzotint_app.widgets.inputs.decimal_box import DecimalBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
 from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.windows.engine_setup.panel import EnginePanel
+from mezzotint_app.windows.engine_setup.versions import EngineVersions
 from mezzotint_app.windows.settings_images import ImageSettings
 
 _GB = 1 << 30
@@ -47,7 +50,10 @@ class SettingsDialog(QDialog):
         devices: Sequence[DeviceInfo] = (),
         forget_prompts: Callable[[], None] = lambda: None,
         parent: QWidget | None = None,
+        *,
+        setup: EngineSetup | None = None,
     ) -> None:
+        """`setup` adds the tab Engine, where the program was installed by its installer."""
         super().__init__(parent)
         self.setWindowTitle(self.tr("Settings"))
         self._settings, self._devices, self._forget_prompts = settings, devices, forget_prompts
@@ -59,6 +65,7 @@ class SettingsDialog(QDialog):
         self.tabs.addTab(_tab(_filled(self._machine())), self.tr("Machine"))
         self.tabs.addTab(_tab(_filled(self._privacy())), self.tr("Privacy"))
         self.tabs.addTab(_tab(_filled(self._prompts())), self.tr("Prompts"))
+        self._engine = self._add_engine(setup) if setup is not None and setup.is_available() else -1
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 16)
         column.setSpacing(12)
@@ -69,7 +76,22 @@ class SettingsDialog(QDialog):
         column.addWidget(buttons)
         self.resize(640, 480)
 
+    def show_engine(self) -> None:
+        """Open the tab Engine, if there is one."""
+        self.tabs.setCurrentIndex(max(self._engine, 0))
+
     # ---- tabs
+
+    def _add_engine(self, setup: EngineSetup) -> int:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(8, 16, 8, 8)
+        column.setSpacing(16)
+        column.addWidget(EngineVersions(setup))
+        column.addWidget(plain_label(self.tr("Another engine"), role="heading"))
+        column.addWidget(EnginePanel(setup))
+        column.addStretch()
+        return self.tabs.addTab(_tab(content), self.tr("Engine"))
 
     def _with_previews(self, images: ImageSettings) -> ImageSettings:
         images.add(

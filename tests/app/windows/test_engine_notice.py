@@ -1,6 +1,7 @@
 """Why the engine does not work, and the ways on."""
 
 import pytest
+from fake_setup import INSTALLED, made_setup
 from PySide6.QtCore import QObject, Qt, Signal
 
 from mezzotint_app.viewmodel import late_start
@@ -105,4 +106,29 @@ def test_a_start_that_takes_long_is_told_and_can_be_begun_anew(qtbot, state, mon
     qtbot.mouseClick(notice.start_button, Qt.MouseButton.LeftButton)
     assert state.done == ["restart"]
     state.say(state="ready")
+    assert notice.isHidden()
+
+
+def test_without_an_engine_its_installation_is_told_instead(qtbot, state, tmp_path, inline):
+    made = made_setup(tmp_path, inline)
+    notice = EngineNotice(state, made.model)
+    qtbot.addWidget(notice)
+    state.say(state="given_up", reason="There is no engine")
+    assert notice.trouble.text() == "" and "No engine is installed yet" in notice.installing.text()
+    notice.show()
+    with qtbot.waitSignal(notice.setup_asked):
+        qtbot.mouseClick(notice.setup_button, Qt.MouseButton.LeftButton)
+    made.model.install()
+    assert notice.installing.text() == "Engine: Starting"
+    made.runs.done("install", "1.0-cpu")
+    assert notice.setup_button.isHidden()
+    with qtbot.waitSignal(made.model.restart_wanted):
+        qtbot.mouseClick(notice.open_button, Qt.MouseButton.LeftButton)
+    notice.set_setup_elsewhere(True)
+    assert notice.isHidden()
+
+
+def test_with_an_engine_nothing_is_told_of_installing(qtbot, state, tmp_path, inline):
+    notice = EngineNotice(state, made_setup(tmp_path, inline, first=False, look=INSTALLED).model)
+    qtbot.addWidget(notice)
     assert notice.isHidden()

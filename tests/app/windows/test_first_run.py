@@ -1,6 +1,7 @@
 """One click makes an image."""
 
 import pytest
+from fake_setup import made_setup
 from PySide6.QtCore import Qt
 
 from mezzotint_app.windows.first_run import FirstRun
@@ -40,3 +41,14 @@ def test_no_words_make_nothing(qtbot, page):
 def test_other_ways_on(qtbot, page, button, signal):
     with qtbot.waitSignal(getattr(page, signal)):
         qtbot.mouseClick(getattr(page, button), Qt.MouseButton.LeftButton)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_without_an_engine_it_is_installed_here(qtbot, tmp_path, inline, first):
+    page = FirstRun(made_setup(tmp_path, inline, first=first).model)
+    qtbot.addWidget(page)
+    page.show()
+    assert (page.engine is not None) == first and page.prompt.isVisible() != first
+    page.focus_first()
+    wanted = page.engine.install_button if first else page.prompt
+    qtbot.waitUntil(lambda: page.focusWidget() is wanted)

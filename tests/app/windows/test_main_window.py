@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from fake_setup import INSTALLED, made_setup
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
@@ -261,3 +262,16 @@ def test_the_create_page_and_the_status_line_tell_one_count_and_one_time(window,
     assert program.create.preview.line().startswith("4 of 15")
     assert left_text(120.0) in program.create.preview.line()
     assert left_text(120.0) in program.queue.summary.text()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_installation_is_shown_and_its_version_is_opened(qtbot, program, used, tmp_path, inline, first):
+    program.setup = made_setup(tmp_path, inline, first=first, look=INSTALLED).model
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    window.show()
+    window.engine_notice.setup_asked.emit()
+    assert (page(window) == FIRST_RUN) == first == ("settings" not in window.dialogs._open)
+    with qtbot.waitSignal(window.closing):
+        program.setup.restart_wanted.emit()
+    assert program.start_again

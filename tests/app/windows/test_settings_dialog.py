@@ -1,6 +1,7 @@
 """Each control changes its setting, and shows what was set."""
 
 import pytest
+from fake_setup import INSTALLED, made_setup
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QPushButton
 
 from mezzotint.protocol import DeviceInfo
@@ -98,3 +99,12 @@ def test_what_was_set_is_shown(qtbot, tmp_path, inline, service):
     assert dialog.findChild(QDoubleSpinBox, "vram_limit_bytes").value() == 6
     assert not dialog.findChild(QCheckBox, "notify").isChecked()
     assert named(dialog, "Image folder").text() == "/x"
+
+
+@pytest.mark.parametrize("made_by_installer", [True, False])
+def test_the_engine_has_a_tab_where_an_installer_made_it(qtbot, settings, service, tmp_path, inline, made_by_installer):
+    setup = made_setup(tmp_path, inline, first=False, look=INSTALLED).model if made_by_installer else None
+    dialog = SettingsDialog(settings, OutputFolders(settings, service), setup=setup)
+    qtbot.addWidget(dialog)
+    dialog.show_engine()
+    assert dialog.tabs.tabText(dialog.tabs.currentIndex()) == ("Engine" if made_by_installer else "Images")
