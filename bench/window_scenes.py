@@ -32,6 +32,7 @@ from mezzotint_app.windows.shortcuts_dialog import ShortcutsDialog
 from mezzotint_app.windows.styles.save_style_dialog import SaveStyleDialog
 from mezzotint_app.windows.styles.styles_dialog import StylesDialog
 from mezzotint_app.windows.train.page import DATASET, TRAININGS, TrainPage
+from scenes import engine_setup
 from window_stage import Stage, use_folders
 
 DAY = 24 * 3600
@@ -446,6 +447,8 @@ def _create_styles(stage: Stage) -> QWidget:
 
 SCENES = {
     "first-run": Scene(bring=_first_run, empty=True),
+    "first-run-engine": Scene(bring=engine_setup.first_run, empty=True),
+    "settings-engine": Scene(bring=engine_setup.settings, empty=True),
     "create-empty": Scene(bring=_empty_page(CREATE), empty=True),
     "queue-empty": Scene(bring=_empty_page(QUEUE), empty=True),
     "gallery-empty": Scene(bring=_empty_page(GALLERY), empty=True),

@@ -78,9 +78,13 @@ class SetupCommand(QObject):
         """Whether it is at work."""
         return self._run is not None
 
+    def pauses(self) -> bool:
+        """Whether one is at work that can be paused."""
+        return self.is_busy() and self.words[0] in _PAUSES
+
     def can_pause(self) -> bool:
         """Whether it can be paused, and was not asked to yet."""
-        return self.is_busy() and not self._pausing and self.words[0] in _PAUSES
+        return self.pauses() and not self._pausing
 
     def pause(self) -> None:
         """Pause; the same command goes on later."""
@@ -98,7 +102,8 @@ class SetupCommand(QObject):
         """What it does; empty if it is not at work."""
         if not self.is_busy():
             return ""
-        return self.tr("Pausing…") if self._pausing else work_text(self._phase, self._progress, self._left)
+        phase = "check" if self._phase == "download" and "--wheels" in self.words else self._phase
+        return self.tr("Pausing…") if self._pausing else work_text(phase, self._progress, self._left)
 
     def percent(self) -> int | None:
         """The progress of a download; None if it is not known."""

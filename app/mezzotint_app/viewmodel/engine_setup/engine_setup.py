@@ -138,7 +138,7 @@ class EngineSetup(QObject):
         """What to tell above every page; empty if there is nothing."""
         if self._ready:
             return self.tr("Version {version} is installed and works.").format(version=self._ready)
-        if self.command.is_busy() and self.command.can_pause():
+        if self.command.pauses():
             return self.tr("Engine: {work}").format(work=self.command.text())
         if self.command.trouble is not None:
             return self.trouble_text()
@@ -180,6 +180,13 @@ class EngineSetup(QObject):
         """Install the chosen build, or go on with it; `wheels`: take the packages from this folder."""
         if self.can_install():
             self._install(self.build(), wheels)
+
+    def install_or_resume(self) -> None:
+        """Go on with what was paused, from where it came; otherwise install the chosen build."""
+        if self.command.paused:
+            self.retry()
+        else:
+            self.install()
 
     def retry(self) -> None:
         """Repeat or go on with the last command; if it was to install, with the present choices."""

@@ -46,9 +46,13 @@ def _card(card: Gpu) -> str:
 
 
 def work_text(phase: str, progress: tuple[int, int] | None, seconds_left: float | None) -> str:
-    """What is being done: a phase, and for downloads the bytes and the time left."""
-    if phase == "download" and progress is not None:
-        words = translate("EngineSetup", "Downloading: {amount}").format(amount=bytes_of(*progress))
+    """What is being done: a phase, and for packages the bytes and the time left."""
+    reads = {
+        "download": translate("EngineSetup", "Downloading: {amount}"),
+        "check": translate("EngineSetup", "Comparing packages with their hashes: {amount}"),
+    }
+    if phase in reads and progress is not None:
+        words = reads[phase].format(amount=bytes_of(*progress))
         left = left_text(seconds_left)
         return f"{words}, {left}" if left else words
     names = {

@@ -85,7 +85,7 @@ class EnginePanel(QWidget):
         self.trouble.add_button(self.retry_button)
         self.advice.add_button(self.driver_button)
         self.ready.add_button(self.start_button)
-        self.install_button.clicked.connect(lambda: model.install())
+        self.install_button.clicked.connect(model.install_or_resume)
         self.pause_button.clicked.connect(model.command.pause)
         self.wheels_button.clicked.connect(self.choose_wheels)
         self.look_button.clicked.connect(model.machine.ask)
@@ -141,12 +141,10 @@ class EnginePanel(QWidget):
         self._form.setRowVisible(self.driver, bool(self.driver.text()))
         self._form.setRowVisible(self.folder, model.lacks_engine())
         self.folder.show_path(model.root())
-        self.folder.setEnabled(not model.command.is_busy())
+        self.folder.setEnabled(not model.command.is_busy() and not model.ready_version())
         self._show_builds(facts)
         self._show_notices(facts)
         self._show_work()
-        if self._focus_later:
-            self.focus_first()
 
     def _show_builds(self, facts: Facts | None) -> None:
         model = self._model
@@ -196,16 +194,25 @@ class EnginePanel(QWidget):
         self.bar.setRange(0, 0 if percent is None else 100)
         self.bar.setValue(percent or 0)
         self.bar.setVisible(command.is_busy())
-        self.work.setText(command.text() or (self.tr("The installation is paused.") if model.is_begun() else ""))
+        paused = model.is_begun() and model.trouble() is None
+        self.work.setText(self.tr("The installation is paused.") if paused else command.text())
         self.work.setVisible(bool(self.work.text()))
         text = self.tr("Resume") if model.is_begun() else self.tr("Install")
         self.install_button.setText(text)
         self.install_button.setAccessibleName(text)
+        focused = any(button.hasFocus() for button in (self.install_button, self.pause_button, self.retry_button))
         for button in (self.install_button, self.wheels_button):
             button.setVisible(not command.is_busy() and not model.ready_version())
             button.setEnabled(model.can_install() and model.has_room())
-        self.pause_button.setVisible(command.can_pause())
+        self.pause_button.setVisible(command.pauses())
         self.look_button.setVisible(self.install_button.isVisibleTo(self))
+        if focused or (self._focus_later and self._is_undecided()):
+            self.focus_first()  # also where the button that had the focus is hidden now
+
+    def _is_undecided(self) -> bool:
+        """Whether the user has not moved the focus out of here."""
+        now = self.window().focusWidget()
+        return now is None or self.isAncestorOf(now)
 
 
 def _button(text: str, tip: str) -> QPushButton:

@@ -93,6 +93,18 @@ def test_paused_it_goes_on_also_in_the_next_session(first, tmp_path, inline):
     assert later.runs.words() == ["install --backend cpu"]
 
 
+def test_paused_offline_it_goes_on_offline(first):
+    first.model.install("/usb")
+    run = first.runs.open("install")
+    run.say("phase", name="download")
+    run.say("progress", done=1, total=2, seconds_left=None)
+    assert first.model.command.text().startswith("Comparing packages")
+    run.say("paused")
+    run.end(3)
+    first.model.install_or_resume()
+    assert first.runs.words()[-1].endswith("--wheels /usb")
+
+
 def test_a_folder_that_was_chosen_is_used_again(qapp, tmp_path, inline):
     made = made_setup(tmp_path, inline, state=WindowState(engine_build="gone", engine_folder="/mnt/Mezzotint"))
     assert made.runs.runs[0].root == "/mnt/Mezzotint"

@@ -43,7 +43,8 @@ def test_another_build_and_folder_are_chosen(panel, made):
 
 def test_from_install_to_the_new_window(qtbot, panel, made):
     panel.focus_first()
-    click(qtbot, panel.install_button)
+    qtbot.keyClick(panel.install_button, Qt.Key.Key_Space)
+    assert panel.focusWidget() is panel.pause_button
     run = made.runs.open("install")
     run.say("phase", name="download")
     run.say("progress", done=GB, total=2 * GB, seconds_left=None)
