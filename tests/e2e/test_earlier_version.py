@@ -3,6 +3,7 @@
 `tests/fixtures/earlier` holds its files as it left them.
 """
 
+import lzma
 import shutil
 import sqlite3
 from contextlib import closing
@@ -26,7 +27,10 @@ WRITTEN_IN = "/tmp/earlier"
 @pytest.fixture
 def earlier(tmp_path) -> Path:
     folder = Path(__file__).parents[1] / "fixtures" / "earlier"
-    return Path(shutil.copytree(folder, tmp_path / "earlier"))
+    copied = Path(shutil.copytree(folder, tmp_path / "earlier"))
+    packed = copied / "queue.sqlite.xz"
+    packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
+    return copied
 
 
 def test_an_image_is_made_again_with_the_settings_that_it_carries(earlier, tmp_path):
