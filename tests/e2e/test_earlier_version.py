@@ -42,7 +42,7 @@ def test_an_image_is_made_again_with_the_settings_that_it_carries(earlier, tmp_p
     assert request.cascade.transitions == (Transition(scale=1.5, strength=0.4),)
     assert run(["generate", "--from", str(earlier / "made.png"), "-o", str(tmp_path / "again.png")]) == 0
     old, new = (np.array(Image.open(path)).astype(int) for path in (earlier / "made.png", tmp_path / "again.png"))
-    assert np.abs(old - new).max() <= 2  # processors round otherwise
+    assert np.abs(old - new).max() <= 6  # processors round otherwise, and the text encoders had 16 bits then
 
 
 def test_a_batch_goes_on_and_makes_what_it_has_not(earlier, monkeypatch, capsys):
