@@ -17,8 +17,8 @@ def test_by_name_by_folder_or_all(tmp_path):
     assert detectors_for(None, places) == (tmp_path / "faces", tmp_path / "people")
     assert detectors_for("people", places) == (tmp_path / "people",)
     assert detectors_for(str(tmp_path / "elsewhere/cats"), places) == (tmp_path / "elsewhere/cats",)
-    with pytest.raises(UnknownModel, match="no detector poeple.*found: people"):
-        detectors_for("poeple", places)
+    with pytest.raises(UnknownModel, match="no detector peoplex.*found: people"):
+        detectors_for("peoplex", places)
 
 
 def test_none():

@@ -21,20 +21,24 @@ def kit(tmp_path, qapp):
 
 @pytest.fixture
 def again(kit):
-    made = ImagesAgain(kit.create, kit.librarian, draw=lambda _below: 100)
-    made.told = []
-    made.message.connect(made.told.append)
-    return made
+    return ImagesAgain(kit.create, kit.librarian, draw=lambda _below: 100)
 
 
-def test_variations_have_the_seed_and_settings_of_the_image(kit, again):
+@pytest.fixture
+def told(again):
+    found = []
+    again.message.connect(found.append)
+    return found
+
+
+def test_variations_have_the_seed_and_settings_of_the_image(kit, again, told):
     again.vary(["/a.png"])
     kit.librarian.answer(metadata(request=MADE), method="metadata")
     requests = [task.request for task in kit.tasks(kit.entries[0])]
     how = [one.cascade.stages[0].sampling for one in requests]
     assert len(requests) == VARIATIONS and {one.seed for one in requests} == {7}
     assert {(one.variation_seed, one.variation_strength, one.steps) for one in how} == {(100, STRENGTH, 9)}
-    assert requests[0].output.path.startswith(str(kit.folder / "out")) and len(again.told) == 1
+    assert requests[0].output.path.startswith(str(kit.folder / "out")) and len(told) == 1
 
 
 def test_images_of_other_programs_are_varied_by_the_model_of_the_page(kit, again):
@@ -44,10 +48,10 @@ def test_images_of_other_programs_are_varied_by_the_model_of_the_page(kit, again
     assert (request.prompt, request.seed, request.cascade.stages[0].model.id) == ("a boat", 3, "base")
 
 
-def test_an_image_without_a_seed_is_told(kit, again):
+def test_an_image_without_a_seed_is_told(kit, again, told):
     again.vary(["/a.png"])
     kit.librarian.answer(metadata(program="unknown"), method="metadata")
-    assert not kit.entries and "no seed" in again.told[0]
+    assert not kit.entries and "no seed" in told[0]
 
 
 def test_another_model_keeps_the_seed_and_what_suits_it():
@@ -73,7 +77,7 @@ def test_another_model_is_queued(kit, again):
     assert kit.tasks(kit.entries[0])[0].request.cascade.stages[0].model.id == info.id
 
 
-def test_a_remix_fills_the_page_and_draws_seeds(kit, again, qtbot):
+def test_a_remix_fills_the_page_and_draws_seeds(kit, again, qtbot, told):
     again.remix("/a.png")
     with qtbot.waitSignal(again.loaded):
         kit.librarian.answer(metadata(request=MADE), method="metadata")
@@ -81,4 +85,4 @@ def test_a_remix_fills_the_page_and_draws_seeds(kit, again, qtbot):
     assert kit.create.seed.value() is None
     again.remix("/a.png")
     kit.librarian.answer(metadata(program="unknown"), method="metadata")
-    assert "no generation metadata" in again.told[-1]
+    assert "no generation metadata" in told[-1]
