@@ -1780,6 +1780,10 @@
         <translation>ControlNet für {name} wählen</translation>
     </message>
     <message>
+        <source>Choose a file…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Choose an image that is white where an IP-Adapter&apos;s image is to apply</source>
         <translation>Ein Bild wählen, das weiß ist, wo das Bild eines IP-Adapters gelten soll</translation>
     </message>
@@ -3243,8 +3247,16 @@
         <translation>Nichts ändern</translation>
     </message>
     <message>
+        <source>Installation…</source>
+        <translation>Installation…</translation>
+    </message>
+    <message>
         <source>No</source>
         <translation>Nein</translation>
+    </message>
+    <message>
+        <source>Open this window again with the new version</source>
+        <translation>Dieses Fenster mit der neuen Version erneut öffnen</translation>
     </message>
     <message>
         <source>Restart</source>
@@ -3255,8 +3267,16 @@
         <translation>Protokoll anzeigen</translation>
     </message>
     <message>
+        <source>Show the engine and its installation</source>
+        <translation>Die Engine und ihre Installation zeigen</translation>
+    </message>
+    <message>
         <source>Show the engine&apos;s latest output (Ctrl+L)</source>
         <translation>Die letzten Ausgaben der Engine anzeigen (Strg+L)</translation>
+    </message>
+    <message>
+        <source>Start now</source>
+        <translation>Jetzt starten</translation>
     </message>
     <message>
         <source>The engine is taking a long time to start.</source>
@@ -3281,6 +3301,292 @@
     <message>
         <source>Your jobs wait in the queue.</source>
         <translation>Die Aufträge warten in der Warteschlange.</translation>
+    </message>
+</context>
+<context>
+    <name>EnginePanel</name>
+    <message>
+        <source>Advised here: {build}. {why}.</source>
+        <translation>Hier empfohlen: {build}. {why}.</translation>
+    </message>
+    <message>
+        <source>Close this window and open it with the new version; jobs wait in the queue</source>
+        <translation>Dieses Fenster schließen und mit der neuen Version öffnen; Aufträge warten in der Warteschlange</translation>
+    </message>
+    <message>
+        <source>Disk</source>
+        <translation>Datenträger</translation>
+    </message>
+    <message>
+        <source>Download and install it, then try it out</source>
+        <translation>Laden, installieren und ausprobieren</translation>
+    </message>
+    <message>
+        <source>Drivers, in the browser</source>
+        <translation>Treiber, im Browser</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Engine</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Folder of packages</source>
+        <translation>Ordner mit Paketen</translation>
+    </message>
+    <message>
+        <source>From a folder of packages…</source>
+        <translation>Aus einem Ordner mit Paketen…</translation>
+    </message>
+    <message>
+        <source>Graphics card</source>
+        <translation>Grafikkarte</translation>
+    </message>
+    <message>
+        <source>Install</source>
+        <translation>Installieren</translation>
+    </message>
+    <message>
+        <source>Install without a network, from wheels that another computer has downloaded</source>
+        <translation>Ohne Netz installieren, aus Wheels, die ein anderer Computer geladen hat</translation>
+    </message>
+    <message>
+        <source>It goes on later from here, also after Mezzotint was closed</source>
+        <translation>Es geht später von hier weiter, auch nachdem Mezzotint geschlossen war</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>Erneut prüfen</translation>
+    </message>
+    <message>
+        <source>Look at this machine again</source>
+        <translation>Diesen Rechner erneut prüfen</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Wird geprüft…</translation>
+    </message>
+    <message>
+        <source>NVIDIA driver</source>
+        <translation>NVIDIA-Treiber</translation>
+    </message>
+    <message>
+        <source>Open NVIDIA&apos;s page</source>
+        <translation>Seite von NVIDIA öffnen</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Progress of the installation</source>
+        <translation>Fortschritt der Installation</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Start now</source>
+        <translation>Jetzt starten</translation>
+    </message>
+    <message>
+        <source>The build of PyTorch that makes images on this machine</source>
+        <translation>Die PyTorch-Variante, die auf diesem Rechner Bilder erzeugt</translation>
+    </message>
+    <message>
+        <source>The installation is paused.</source>
+        <translation>Die Installation ist angehalten.</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Version {version} is installed and works.</source>
+        <translation>Version {version} ist installiert und funktioniert.</translation>
+    </message>
+    <message>
+        <source>What was downloaded is kept</source>
+        <translation>Geladenes bleibt erhalten</translation>
+    </message>
+    <message>
+        <source>Where the engine is kept, also on another drive; models stay where they are</source>
+        <translation>Wo die Engine liegt, auch auf einem anderen Laufwerk; Modelle bleiben, wo sie sind</translation>
+    </message>
+    <message>
+        <source>unknown</source>
+        <translation>unbekannt</translation>
+    </message>
+    <message>
+        <source>{build}: {needs}</source>
+        <translation>{build}: {needs}</translation>
+    </message>
+    <message>
+        <source>{bytes} are free</source>
+        <translation>{bytes} sind frei</translation>
+    </message>
+    <message>
+        <source>{free}: not enough. Choose a folder on another disk, or free some space.</source>
+        <translation>{free}: zu wenig. Wählen Sie einen Ordner auf einem anderen Datenträger, oder schaffen Sie Platz.</translation>
+    </message>
+    <message>
+        <source>{free}; downloaded so far: {amount}</source>
+        <translation>{free}; bisher geladen: {amount}</translation>
+    </message>
+</context>
+<context>
+    <name>EngineSetup</name>
+    <message>
+        <source>A proxy or virus scanner seems to come between: add its certificate to the system&apos;s, or take the packages from a folder.</source>
+        <translation>Ein Proxy oder Virenscanner scheint dazwischenzustehen: Fügen Sie sein Zertifikat denen des Systems hinzu, oder nehmen Sie die Pakete aus einem Ordner.</translation>
+    </message>
+    <message>
+        <source>AMD, ROCm</source>
+        <translation>AMD, ROCm</translation>
+    </message>
+    <message>
+        <source>Allow looking for updates first.</source>
+        <translation>Erlauben Sie zuerst die Suche nach Updates.</translation>
+    </message>
+    <message>
+        <source>Apple, Metal</source>
+        <translation>Apple, Metal</translation>
+    </message>
+    <message>
+        <source>CPU (works everywhere, slower)</source>
+        <translation>CPU (läuft überall, langsamer)</translation>
+    </message>
+    <message>
+        <source>Check the connection and try again: what was downloaded is kept. Or take the packages from a folder that another computer has filled.</source>
+        <translation>Prüfen Sie die Verbindung und versuchen Sie es erneut: Geladenes bleibt erhalten. Oder nehmen Sie die Pakete aus einem Ordner, den ein anderer Computer gefüllt hat.</translation>
+    </message>
+    <message>
+        <source>Choose a folder that has every package of this build.</source>
+        <translation>Wählen Sie einen Ordner, der jedes Paket dieser Engine enthält.</translation>
+    </message>
+    <message>
+        <source>Choose a folder with a shorter path above.</source>
+        <translation>Wählen Sie oben einen Ordner mit kürzerem Pfad.</translation>
+    </message>
+    <message>
+        <source>Choose another build above, or use the installer made for this system.</source>
+        <translation>Wählen Sie oben eine andere Engine, oder nehmen Sie den Installer für dieses System.</translation>
+    </message>
+    <message>
+        <source>Choose another folder above, which you may write to.</source>
+        <translation>Wählen Sie oben einen anderen Ordner, in den Sie schreiben dürfen.</translation>
+    </message>
+    <message>
+        <source>Comparing packages with their hashes: {amount}</source>
+        <translation>Pakete werden mit ihren Prüfsummen verglichen: {amount}</translation>
+    </message>
+    <message>
+        <source>Download Mezzotint&apos;s installer again and run it.</source>
+        <translation>Laden Sie den Installer von Mezzotint erneut und starten Sie ihn.</translation>
+    </message>
+    <message>
+        <source>Downloading: {amount}</source>
+        <translation>Wird geladen: {amount}</translation>
+    </message>
+    <message>
+        <source>Engine: {work}</source>
+        <translation>Engine: {work}</translation>
+    </message>
+    <message>
+        <source>Free some space, or choose a folder on another disk above.</source>
+        <translation>Schaffen Sie Platz, oder wählen Sie oben einen Ordner auf einem anderen Datenträger.</translation>
+    </message>
+    <message>
+        <source>Installing beside the version in use</source>
+        <translation>Wird neben der benutzten Version installiert</translation>
+    </message>
+    <message>
+        <source>Intel Arc</source>
+        <translation>Intel Arc</translation>
+    </message>
+    <message>
+        <source>NVIDIA, CUDA 12.6 (older cards and drivers)</source>
+        <translation>NVIDIA, CUDA 12.6 (ältere Karten und Treiber)</translation>
+    </message>
+    <message>
+        <source>NVIDIA, CUDA 13</source>
+        <translation>NVIDIA, CUDA 13</translation>
+    </message>
+    <message>
+        <source>No engine is installed yet, so no images can be made. The gallery, the models and the settings work.</source>
+        <translation>Noch ist keine Engine installiert, daher können keine Bilder erzeugt werden. Galerie, Modelle und Einstellungen funktionieren.</translation>
+    </message>
+    <message>
+        <source>Preparing the download</source>
+        <translation>Download wird vorbereitet</translation>
+    </message>
+    <message>
+        <source>Starting</source>
+        <translation>Wird gestartet</translation>
+    </message>
+    <message>
+        <source>Stay with this version.</source>
+        <translation>Bleiben Sie bei dieser Version.</translation>
+    </message>
+    <message>
+        <source>Switching to it</source>
+        <translation>Wird umgeschaltet</translation>
+    </message>
+    <message>
+        <source>The file was not what was released, and was dropped. Try again.</source>
+        <translation>Die Datei war nicht die veröffentlichte und wurde verworfen. Versuchen Sie es erneut.</translation>
+    </message>
+    <message>
+        <source>The installation of the engine is paused.</source>
+        <translation>Die Installation der Engine ist angehalten.</translation>
+    </message>
+    <message>
+        <source>The installer brought version {version}.</source>
+        <translation>Der Installer hat Version {version} mitgebracht.</translation>
+    </message>
+    <message>
+        <source>The installer&apos;s program ended unexpectedly ({detail})</source>
+        <translation>Das Programm des Installers endete unerwartet ({detail})</translation>
+    </message>
+    <message>
+        <source>Try again, or choose the CPU build above, which works everywhere.</source>
+        <translation>Versuchen Sie es erneut, oder wählen Sie oben die Engine für die CPU, die überall läuft.</translation>
+    </message>
+    <message>
+        <source>Try again: what was downloaded is kept.</source>
+        <translation>Versuchen Sie es erneut: Geladenes bleibt erhalten.</translation>
+    </message>
+    <message>
+        <source>Trying it: libraries, one image, the graphics card</source>
+        <translation>Wird ausprobiert: Bibliotheken, ein Bild, die Grafikkarte</translation>
+    </message>
+    <message>
+        <source>Version {version} has been released.</source>
+        <translation>Version {version} ist erschienen.</translation>
+    </message>
+    <message>
+        <source>Version {version} is installed and works.</source>
+        <translation>Version {version} ist installiert und funktioniert.</translation>
+    </message>
+    <message>
+        <source>Wait until the other installation has ended, then try again.</source>
+        <translation>Warten Sie, bis die andere Installation beendet ist, und versuchen Sie es dann erneut.</translation>
+    </message>
+    <message>
+        <source>compute capability {number}</source>
+        <translation>Compute Capability {number}</translation>
+    </message>
+    <message>
+        <source>none that can compute was found</source>
+        <translation>keine gefunden, die rechnen kann</translation>
+    </message>
+    <message>
+        <source>{download} to download, {disk} on disk</source>
+        <translation>{download} zu laden, {disk} auf dem Datenträger</translation>
     </message>
 </context>
 <context>
@@ -3332,6 +3638,69 @@
     <message>
         <source>{text}, {left}</source>
         <translation>{text}, {left}</translation>
+    </message>
+</context>
+<context>
+    <name>EngineVersions</name>
+    <message>
+        <source>Ask whether there is a newer version</source>
+        <translation>Fragen, ob es eine neuere Version gibt</translation>
+    </message>
+    <message>
+        <source>Asks only the release index, and sends nothing about you or your images</source>
+        <translation>Fragt nur das Verzeichnis der Versionen und sendet nichts über Sie oder Ihre Bilder</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>Vorher</translation>
+    </message>
+    <message>
+        <source>Build the version in use again, from files compared with their hashes</source>
+        <translation>Die benutzte Version neu bauen, aus Dateien, deren Prüfsummen verglichen werden</translation>
+    </message>
+    <message>
+        <source>Check now</source>
+        <translation>Jetzt suchen</translation>
+    </message>
+    <message>
+        <source>Go back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation>In Benutzung</translation>
+    </message>
+    <message>
+        <source>Look for updates when Mezzotint starts</source>
+        <translation>Beim Start von Mezzotint nach Updates suchen</translation>
+    </message>
+    <message>
+        <source>Repair</source>
+        <translation>Reparieren</translation>
+    </message>
+    <message>
+        <source>Switch to the version before</source>
+        <translation>Zur vorherigen Version wechseln</translation>
+    </message>
+    <message>
+        <source>The present version is kept</source>
+        <translation>Die jetzige Version bleibt erhalten</translation>
+    </message>
+    <message>
+        <source>This is the newest version.</source>
+        <translation>Dies ist die neueste Version.</translation>
+    </message>
+    <message>
+        <source>Update</source>
+        <translation>Aktualisieren</translation>
+    </message>
+    <message>
+        <source>no engine</source>
+        <translation>keine Engine</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keiner</translation>
     </message>
 </context>
 <context>
@@ -3665,6 +4034,10 @@
     <message>
         <source>Uses the small bundled model</source>
         <translation>Verwendet das kleine mitgelieferte Modell</translation>
+    </message>
+    <message>
+        <source>What computes the images is installed once, for your graphics card. Everything else works meanwhile.</source>
+        <translation>Was die Bilder berechnet, wird einmal für Ihre Grafikkarte installiert. Alles andere funktioniert schon.</translation>
     </message>
     <message>
         <source>a red house by the sea at dusk</source>
@@ -7557,6 +7930,10 @@ und {n} weitere</translation>
         <translation>Online-Suche nach Modellen erlauben</translation>
     </message>
     <message>
+        <source>Another engine</source>
+        <translation>Andere Engine</translation>
+    </message>
+    <message>
         <source>Ask</source>
         <translation>Fragen</translation>
     </message>
@@ -7599,6 +7976,10 @@ und {n} weitere</translation>
     <message>
         <source>Dark</source>
         <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Engine</translation>
     </message>
     <message>
         <source>Fast: quantize rather than stream</source>
@@ -7814,6 +8195,13 @@ und {n} weitere</translation>
     <message>
         <source>{strength} towards seed {seed}</source>
         <translation>{strength} in Richtung Seed {seed}</translation>
+    </message>
+</context>
+<context>
+    <name>SetupCommand</name>
+    <message>
+        <source>Pausing…</source>
+        <translation>Wird angehalten…</translation>
     </message>
 </context>
 <context>
@@ -8389,7 +8777,7 @@ und {n} weitere</translation>
     <name>Supervisor</name>
     <message>
         <source>No engine is installed yet, so no images can be made. The gallery, the models and the settings work. Install an engine, or install Mezzotint again.</source>
-        <translation>vor dem Start abgebrochen</translation>
+        <translation>Es ist noch keine Engine installiert, daher können keine Bilder erzeugt werden. Galerie, Modelle und Einstellungen funktionieren. Installieren Sie eine Engine, oder installieren Sie Mezzotint neu.</translation>
     </message>
     <message>
         <source>cancelled before it started</source>
