@@ -12,8 +12,8 @@ from mezzotint_app import language, resources, theme
 from mezzotint_app.clock import SystemClock
 from mezzotint_app.garbage import Collector
 from mezzotint_app.notifications import Notifications
-from mezzotint_app.processes.handover import command, start_background_queue
-from mezzotint_app.processes.setup_process import Bootstrap, start_detached
+from mezzotint_app.processes.handover import command, start_background_queue, start_detached
+from mezzotint_app.processes.setup_process import Bootstrap
 from mezzotint_app.program import Program
 from mezzotint_app.shutdown_signals import ShutdownSignals
 from mezzotint_app.single_instance import SingleInstance
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if program.continue_in_background:
         start_background_queue(command(program.settings.value()))
     if program.start_again and program.bootstrap is not None:
-        start_detached(program.bootstrap, program.setup.restart_line())
+        start_detached(program.setup.restart_line(), "start.log", program.bootstrap.environment())
     return code
 
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QIODevice, QObject, QProcess, QProcessEnvironment, Signal
 
@@ -119,14 +118,3 @@ class SetupProcess(QObject):
 def maker(bootstrap: Bootstrap | None) -> Callable[[Sequence[str]], SetupProcess]:
     """What makes the process of a command line."""
     return partial(SetupProcess, bootstrap.environment() if bootstrap is not None else QProcessEnvironment())
-
-
-def start_detached(bootstrap: Bootstrap, words: Sequence[str]) -> bool:
-    """Start a command that outlives this program, such as its next version; returns whether that succeeded."""
-    process = QProcess()
-    process.setProgram(words[0])
-    process.setArguments(list(words[1:]))
-    process.setProcessEnvironment(bootstrap.environment())
-    process.setWorkingDirectory(str(Path.home()))
-    answer: object = process.startDetached()
-    return bool(answer[0] if isinstance(answer, tuple) else answer)  # PySide6 does not follow its own signature

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mezzotint_app.processes.setup_process import Bootstrap, maker, start_detached
+from mezzotint_app.processes.handover import start_detached
+from mezzotint_app.processes.setup_process import Bootstrap, maker
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -95,6 +96,6 @@ def test_without_its_python(qtbot, bootstrap):
 def test_the_next_window_is_started_on_its_own(qtbot, bootstrap, tmp_path, monkeypatch):
     monkeypatch.setenv("MEZZOTINT_FIRST_START", "1")
     Path.home().mkdir(parents=True, exist_ok=True)
-    assert start_detached(bootstrap, bootstrap.words(("start",)))
+    assert start_detached(bootstrap.words(("start",)), "start.log", bootstrap.environment())
     qtbot.waitUntil((tmp_path / "started").exists)
     qtbot.waitUntil(lambda: Path(tmp_path / "started").read_text() == "yes")
