@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QColor, QImage
 
+from mezzotint_app.processes.setup_process import Bootstrap
 from mezzotint_app.program import Program
 from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.windows.main_window import MainWindow
@@ -58,3 +59,15 @@ def test_an_image_in_the_trash_leaves_the_create_page(qtbot, later):
     later.gallery.trash.moved.emit((later.create.preview.results()[0].path,))
     assert later.create.preview.results() == ()
     assert later.create_state.value().results == ()
+
+
+def test_without_an_engine_none_is_started_and_the_machine_is_looked_at(qtbot):
+    bootstrap = Bootstrap(python="/no such python", payload="/payload", root="/root of it", first=True)
+    made = Program(engine=NOWHERE, librarian=NOWHERE, bootstrap=bootstrap)
+    with qtbot.waitSignal(made.access.opened):
+        made.access.open()
+    made.begin()
+    assert made.engine.state() == "stopped" and made.setup.machine.is_asking()
+    qtbot.waitUntil(lambda: made.setup.trouble() is not None)
+    assert made.setup.trouble().code == "not_started"
+    made.finish()
