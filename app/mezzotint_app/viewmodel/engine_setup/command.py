@@ -1,42 +1,19 @@
 """A command of the bootstrap at work: its phase, its progress, and how it ended."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
-from PySide6.QtCore import QObject, Signal, SignalInstance
+from PySide6.QtCore import QObject, Signal
 
 from mezzotint.errors import MezzotintError
 from mezzotint_app.processes.process_exit import ProcessExit
+from mezzotint_app.processes.setup_process import SetupProcess
 from mezzotint_app.viewmodel.engine_setup.facts import Release, Trouble, read
 from mezzotint_app.viewmodel.engine_setup.texts import ended_trouble, work_text
 
 _PAUSES = ("install", "repair", "update")
 
 
-class Run(Protocol):
-    """A command's process, as implemented by `SetupProcess`."""
-
-    told: SignalInstance
-    ended: SignalInstance
-
-    def start(self) -> None:
-        """Start it."""
-        ...
-
-    def pause(self) -> None:
-        """Ask it to pause."""
-        ...
-
-    def finish(self, milliseconds: int) -> None:
-        """Pause and wait."""
-        ...
-
-    def deleteLater(self) -> None:  # noqa: N802  Qt's name
-        """Delete it."""
-        ...
-
-
-Start = Callable[[Sequence[str]], Run]
+Start = Callable[[Sequence[str]], SetupProcess]  # makes the process of a command line
 
 
 class SetupCommand(QObject):
@@ -49,7 +26,7 @@ class SetupCommand(QObject):
     def __init__(self, start: Start, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._start = start
-        self._run: Run | None = None
+        self._run: SetupProcess | None = None
         self.words: tuple[str, ...] = ()  # without the program
         self.trouble: Trouble | None = None
         self.paused = False

@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.errors import MezzotintError
 from mezzotint_app.processes.process_exit import ProcessExit
-from mezzotint_app.viewmodel.engine_setup.command import Run, Start
+from mezzotint_app.processes.setup_process import SetupProcess
+from mezzotint_app.viewmodel.engine_setup.command import Start
 from mezzotint_app.viewmodel.engine_setup.facts import Facts, Trouble, read
 from mezzotint_app.viewmodel.engine_setup.texts import ended_trouble
 
@@ -20,7 +21,7 @@ class MachineLook(QObject):
         """`line` is the command line that asks."""
         super().__init__(parent)
         self._start, self._line = start, line
-        self._run: Run | None = None
+        self._run: SetupProcess | None = None
         self._again = self._told = False
         self.facts: Facts | None = None  # None until the first answer
         self.trouble: Trouble | None = None
