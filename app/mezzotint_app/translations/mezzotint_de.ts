@@ -1781,7 +1781,7 @@
     </message>
     <message>
         <source>Choose a file…</source>
-        <translation type="unfinished"></translation>
+        <translation>Datei wählen…</translation>
     </message>
     <message>
         <source>Choose an image that is white where an IP-Adapter&apos;s image is to apply</source>
