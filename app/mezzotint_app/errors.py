@@ -52,6 +52,10 @@ def _failed() -> Words:
     )
 
 
+def _no_engine() -> Words:
+    return translate("Errors", "No engine is installed."), ""
+
+
 def _usage() -> Words:
     return translate("Errors", "A setting is invalid."), translate("Errors", "Change it and try again.")
 
@@ -192,6 +196,7 @@ _WORDS: dict[str, Callable[[], Words]] = {
     "out_of_memory": _out_of_memory,
     "model_refused": _model_refused,
     "no_device": _no_device,
+    "no_engine": _no_engine,
     "device_lost": _device_lost,
     "storage": _storage,
     "image_refused": _image_refused,

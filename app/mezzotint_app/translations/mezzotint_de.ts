@@ -3792,6 +3792,10 @@
         <translation>Sie startet automatisch neu, und die unterbrochene Aufgabe wird einmal wiederholt.</translation>
     </message>
     <message>
+        <source>No engine is installed.</source>
+        <translation>Es ist keine Engine installiert.</translation>
+    </message>
+    <message>
         <source>Not enough memory.</source>
         <translation>Zu wenig Speicher.</translation>
     </message>

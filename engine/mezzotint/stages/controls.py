@@ -19,7 +19,6 @@ from mezzotint.families.control.redux import image_tokens
 from mezzotint.families.control.settings import ControlKind, ControlSettings
 from mezzotint.families.family import ModelSources, Patch
 from mezzotint.families.flow.family import FlowFamily
-from mezzotint.families.footprints import prompt_tokens
 from mezzotint.families.known import family_of
 from mezzotint.memory.planning.task import StageTask
 from mezzotint.protocol import ControlRef, ControlUsed, FileUsed, IsCancelled, LoraRef, Preprocess, Sampling
@@ -203,6 +202,8 @@ def with_further(
     task: StageTask, sources: ModelSources, controls: Sequence[StageControl], regions: int = 0
 ) -> StageTask:
     """The stage to be planned, with the steps that use its control networks, and the text of Redux and of regions."""
+    from mezzotint.families.footprints import prompt_tokens
+
     settings, family = [control.settings for control in controls], family_of(sources.family)
     asked = dict.fromkeys(one.component for one in settings if one.is_asked_each_step)
     seen = (sources.components[one.component].config for one in settings if one.kind == "redux")

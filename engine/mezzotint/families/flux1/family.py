@@ -162,7 +162,7 @@ class Flux1(FlowFamily):
         """Predict the velocity from latents packed into 2x2 tokens; some take a control image, or a masked one, too."""
         import torch
 
-        from mezzotint.families.control.redux import with_image_words
+        from mezzotint.families.control.redux_prompt import with_image_words
 
         tensors, text = conditioning.tensors, with_image_words(conditioning.tensors["text"], conditioning)
         tokens, places = with_tokens(rows, conditioning, packed, _places)

@@ -214,7 +214,7 @@ def _construct(source: ComponentSource) -> Network:
     }
     if source.class_name in ("ImagePrompt", "ReduxPrompt"):
         from mezzotint.families.control.image_prompt import ImagePrompt
-        from mezzotint.families.control.redux import ReduxPrompt
+        from mezzotint.families.control.redux_prompt import ReduxPrompt
 
         return ImagePrompt(config) if source.class_name == "ImagePrompt" else ReduxPrompt(config)
     if source.library == "mezzotint":
