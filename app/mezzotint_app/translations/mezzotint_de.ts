@@ -3663,6 +3663,10 @@
         <translation>Jetzt suchen</translation>
     </message>
     <message>
+        <source>Download: {bytes}</source>
+        <translation>Download: {bytes}</translation>
+    </message>
+    <message>
         <source>Go back</source>
         <translation>Zurück</translation>
     </message>

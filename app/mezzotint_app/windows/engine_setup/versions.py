@@ -72,7 +72,8 @@ class EngineVersions(QWidget):
     def _update(self) -> str:
         text, release = self._model.update_text(), self._model.command.release
         if text and release is not None and release.newer:
-            return f"{text} {self.tr('Download: {bytes}').format(bytes=bytes_text(release.download))}"
+            size = self.tr("Download: {bytes}").format(bytes=bytes_text(release.download))
+            return f"{text} {size}"
         if not text and release is not None:
             return self.tr("This is the newest version.")
         return text
