@@ -33,10 +33,10 @@ def installer(project: Path, payload: Mapping[str, Member], version: str, epoch:
         for path in (folder, *folder.rglob("*")):
             os.utime(path, (epoch, epoch))
         known = {"VERSION": version, "NUMBERS": numbers(version), "PYTHON": python, "EPOCH": str(epoch)}
-        for script, product in (("launcher.nsi", "payload/Mezzotint.exe"), ("setup.nsi", "setup.exe")):
+        for script, product in (("launcher.nsi", "payload/Mezzotint.exe"), ("setup.nsi", "Mezzotint-setup.exe")):
             _made(program, source / script, folder, known | {"PRODUCT": product})
             os.utime(folder / product, (epoch, epoch))
-        return (folder / "setup.exe").read_bytes()
+        return (folder / "Mezzotint-setup.exe").read_bytes()
 
 
 def numbers(version: str) -> str:

@@ -53,6 +53,7 @@ class _Wine:
         done = subprocess.run(
             ["wine", *map(str, words)], env=self._environment, capture_output=True, text=True, timeout=300
         )
+        subprocess.run(["wineserver", "-w"], env=self._environment, timeout=300)  # an ending one fails the next command
         print(f"  {time.monotonic() - begun:6.1f} s  wine {' '.join(map(str, words))[-80:]}", flush=True)
         assert code is None or done.returncode == code, f"{words}: {done.returncode} {done.stdout} {done.stderr}"
         return done.stdout
