@@ -29,6 +29,7 @@ from mezzotint.library_protocol import (
     ModelCard,
     ModelPlace,
     Offer,
+    QuantizeRequest,
     Style,
     Styles,
     TokenCount,
@@ -234,7 +235,7 @@ class Windows:
         """With a job of each kind, one of them failed."""
         window, library = self._page(MODELS), self.program.library
         until(lambda: library.models)
-        calls = [library.quantize("base", "int8"), library.verify("base")]
+        calls = [library.quantize(QuantizeRequest(model="base", scheme="int8")), library.verify("base")]
         settle()
         call = library._begin("get", "get", None, HOSTILE, None)
         library._advanced(call, Progress(what=HOSTILE, done=5, total=9, unit="bytes"))

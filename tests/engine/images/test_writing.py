@@ -13,13 +13,19 @@ from mezzotint.errors import StorageError
 from mezzotint.images import writing
 from mezzotint.images.metadata import read_metadata
 from mezzotint.images.record import ImageRecord, record_from_json
-from mezzotint.images.writing import pixels_sha256, write_image, write_preview
+from mezzotint.images.writing import pixels_sha256, write_image, write_png, write_preview
 
 MakeRecord = Callable[..., ImageRecord]
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+def test_an_image_alone(tmp_path: Path, pixels: Image.Image) -> None:
+    made = [write_png(pixels, tmp_path / "a.png", overwrite=False) for _ in range(2)]
+    assert [path.name for path in made] == ["a.png", "a-1.png"]
+    assert Image.open(made[0]).tobytes() == pixels.tobytes()
 
 
 @pytest.mark.parametrize("suffix", [".png", ".jpg", ".jpeg", ".webp", ".PNG"])

@@ -76,10 +76,11 @@ def _precisions(task: Task, request: PlanRequest, made: Plan) -> Iterator[_Optio
     unet = "UNet" in task.stages[0].model.denoiser.class_name
     if request.quantization in ("auto", "none"):
         later = _BETTER[_BETTER.index(made.quantization) + 1 :] if made.quantization in _BETTER else _BETTER
-        for scheme in later if made.quantization in ("none", *_BETTER) else ():
-            if any(has_scheme(part, scheme) for part in parts if part.role == "denoiser"):
-                advice = _advice("weights", scheme, unet=unet, quantization=scheme)
-                yield _Option(advice, replace(task, quantization=scheme))
+        tried = later if made.quantization in ("none", *_BETTER) else ()
+        denoisers = [part for part in parts if part.role == "denoiser"]
+        for scheme in (each for each in tried if any(has_scheme(part, each) for part in denoisers)):
+            advice = _advice("weights", scheme, unet=unet, quantization=scheme)
+            yield _Option(advice, replace(task, quantization=scheme))
     texts = any(has_scheme(part, "int8") for part in parts if part.role == "text")
     if texts and request.text_quantization in ("auto", "none") and made.text_quantization == "none":
         yield _Option(_advice("text", text_quantization="int8"), replace(task, text_quantization="int8"))

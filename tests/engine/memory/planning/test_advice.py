@@ -74,6 +74,10 @@ def test_models_of_fewer_steps_and_without_guidance():
     assert "model" not in kinds(planned(refined, Catalog.standard))
 
 
+def test_nothing_is_advised_that_is_set():
+    assert "text" not in kinds(plan_of("flux", text_quantization="int8"))
+
+
 def test_nothing_is_advised_on_what_does_not_fit():
     assert not plan_of("qwen-image", vram=1).fits
     assert plan_of("qwen-image", vram=1).advice == ()
