@@ -13,7 +13,7 @@ from mezzotint.catalog.detectors import detectors_for
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.looking import Purpose, looking_networks, network_for
-from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, UPSCALERS, file_of, named_files
+from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, UPSCALERS, file_named, file_of, named_files
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
@@ -165,8 +165,12 @@ class Catalog:
         return named_files(self._places, CONTROLNETS)
 
     def control(self, name: str) -> str:
-        """The file of a control network or control LoRA, by its name; the name if it is a path, or there is none."""
-        return file_of(name, self._places, (CONTROLNETS, LORAS))
+        """The file of a control network or control LoRA, by its name; a path stays. Raises UnknownModel for a name."""
+        found = file_of(name, self._places, (CONTROLNETS, LORAS))
+        if found != name or not name or Path(name).name != name or Path(name).suffix or os.path.lexists(name):
+            return found
+        none = f"there is no ControlNet {plain(name, 200)}: neither a file nor a name in a folder controlnet"
+        return str(file_named(name, self.controlnets(), none))
 
     def embeddings(self) -> dict[str, Path]:
         """Embedding files by name."""

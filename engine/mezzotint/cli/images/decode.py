@@ -1,7 +1,6 @@
 """`mezzotint decode`: decode saved latents of jobs that ended before or during VAE decoding."""
 
 import argparse
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -9,9 +8,9 @@ from mezzotint import paths
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.argument_types import integer
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
-from mezzotint.cli.context import PARTLY_DONE, Context
+from mezzotint.cli.context import Context
+from mezzotint.cli.images.each_image import made_of_each
 from mezzotint.cli.reporter import Reporter
-from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.protocol import DecodeRequest, Dtype, GeneratedImage, Output
 
 if TYPE_CHECKING:
@@ -63,24 +62,12 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if not files:
         _list(waiting, arguments, context)
         return 0
-    done: list[GeneratedImage] = []
-    failures: list[MezzotintError] = []
     engine = context.make_engine(context.make_catalog(arguments.models_folder))
-    with contextlib.closing(engine), Reporter(context, "json" if arguments.json else "paths") as reporter:
-        for path in files:
-            try:
-                done.append(
-                    engine.decode(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
-                )
-            except Cancelled:
-                raise
-            except MezzotintError as error:
-                failures.append(error)
-                if path != files[-1]:
-                    context.terminal.message(f"error: {error}")
-    if failures:
-        failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
-        raise failures[-1]
+
+    def decoded(path: Path, reporter: Reporter) -> GeneratedImage:
+        return engine.decode(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
+
+    done = made_of_each(files, context, engine, "json" if arguments.json else "paths", decoded)
     if arguments.json:
         context.terminal.json({"images": done})
     return 0

@@ -54,9 +54,25 @@ def each_image(
     make: Callable[[Path, Reporter], T],
 ) -> int:
     """Make all copies and print them; one that fails stops no other. Raises the last failure."""
+    done = made_of_each(paths, context, engine, output_format(arguments), make)
+    if arguments.json:
+        context.terminal.json({"images": done})
+    if arguments.jsonl:
+        context.terminal.json({"result": encode(done[-1])})
+    return 0
+
+
+def made_of_each(
+    paths: Sequence[Path],
+    context: Context,
+    engine: "Engine",
+    output: OutputFormat,
+    make: Callable[[Path, Reporter], T],
+) -> list[T]:
+    """Make something of each file; one that fails stops no other. Raises the last failure."""
     done: list[T] = []
     failures: list[MezzotintError] = []
-    with contextlib.closing(engine), Reporter(context, output_format(arguments)) as reporter:
+    with contextlib.closing(engine), Reporter(context, output) as reporter:
         for path in paths:
             try:
                 done.append(make(path, reporter))
@@ -69,11 +85,7 @@ def each_image(
     if failures:
         failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
         raise failures[-1]
-    if arguments.json:
-        context.terminal.json({"images": done})
-    if arguments.jsonl:
-        context.terminal.json({"result": encode(done[-1])})
-    return 0
+    return done
 
 
 def output_format(arguments: argparse.Namespace) -> OutputFormat:

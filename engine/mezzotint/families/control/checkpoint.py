@@ -11,7 +11,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
 from mezzotint.families.control.control_lora import is_control_lora
 from mezzotint.families.control.files import NetworkFiles, Shapes, read_network
-from mezzotint.families.control.image_encoder import SIGLIP, find_encoder
+from mezzotint.families.control.image_encoder import SIGLIP, ImageEncoder, find_encoder
 from mezzotint.families.control.ip_adapter import encoder_width, ip_adapter_place, is_ip_adapter, kind_not_used
 from mezzotint.families.control.names import ORIGINAL_PREFIX, original_place
 from mezzotint.families.control.redux import is_redux, redux_place, redux_width
@@ -119,28 +119,27 @@ def _ip_adapter(path: Path, network: NetworkFiles, encoder: str | None) -> Contr
         raise ModelRefused(f"{plain(path, 300)}: {other}, which is not supported; give a plain one, Plus or Plus Face")
     hidden, width = encoder_width(NamedShapes(network.shapes, path, "an IP-Adapter"))
     found = find_encoder(path, encoder, hidden=hidden, width=width)
-    return ControlCheckpoint(
-        path=path,
-        kind="ip-adapter",
-        files=(*network.files, *found.network.files),
-        shapes=network.shapes,
-        original=Original(prefix="", place=ip_adapter_place),
-        config=found.config,
-        bytes=network.bytes + found.network.bytes,
-    )
+    return _with_encoder(path, "ip-adapter", network, found, Original(prefix="", place=ip_adapter_place))
 
 
 def _redux(path: Path, network: NetworkFiles, encoder: str | None) -> ControlCheckpoint:
     width = redux_width(NamedShapes(network.shapes, path, "Redux"))
     found = find_encoder(path, encoder, width=width, kind=SIGLIP)
+    return _with_encoder(path, "redux", network, found, Original(prefix="", place=redux_place))
+
+
+def _with_encoder(
+    path: Path, kind: ControlKind, network: NetworkFiles, encoder: ImageEncoder, original: Original
+) -> ControlCheckpoint:
+    """An image prompt's network and the encoder of its images, as one."""
     return ControlCheckpoint(
         path=path,
-        kind="redux",
-        files=(*network.files, *found.network.files),
+        kind=kind,
+        files=(*network.files, *encoder.network.files),
         shapes=network.shapes,
-        original=Original(prefix="", place=redux_place),
-        config=found.config,
-        bytes=network.bytes + found.network.bytes,
+        original=original,
+        config=encoder.config,
+        bytes=network.bytes + encoder.network.bytes,
     )
 
 
