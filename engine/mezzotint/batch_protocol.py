@@ -7,6 +7,8 @@ DryDoes = Literal["make", "rename", "overwrite", "done", "skip", "refuse"]
 HowKnown = Literal["measured", "scaled", "planned", "unknown"]
 BatchOutcome = Literal["done", "failed", "skipped", "set_aside"]
 
+SHEET_NAME = "mezzotint-grid.png"  # in the output folder of a grid: all its images in one, labelled
+
 # ---- jobs
 
 

@@ -94,6 +94,7 @@ def test_it_can_be_used_by_everybody(qapp, windows, name):
     window = brought_up(windows, name)
     faults = [
         *check.unnamed(window),
+        *check.misnamed(window),
         *check.untold(window),
         *check.markup(window, all_windows.HOSTILE),
         *at_rest(window, fits, check.pale, check.unseen_focus),
@@ -179,6 +180,11 @@ def test_a_control_without_a_name_is_found(shown, name):
     window = shown(named(QLineEdit(), name), named(QPushButton("Fine")))
     assert len(check.unnamed(window)) == 1
     assert "QLineEdit" in check.unnamed(window)[0]
+
+
+def test_a_button_whose_name_lacks_its_text_is_found(shown):
+    window = shown(named(QPushButton("Add detail"), "Second pass"), named(QPushButton("&Add…"), "Add images"))
+    assert ["shows 'add detail', but is called 'Second pass'" in one for one in check.misnamed(window)] == [True]
 
 
 def test_a_button_without_a_tooltip_is_found(shown):

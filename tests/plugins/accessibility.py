@@ -87,6 +87,19 @@ def unnamed(window):
     ]
 
 
+def misnamed(window):
+    """Return buttons whose accessible name lacks their text (WCAG 2.5.3: voice control finds them by what it says)."""
+    return [
+        f"{told(one)} shows {_words(one.text())!r}, but is called {spoken_name(one)!r}"
+        for one in controls(window)
+        if isinstance(one, QAbstractButton) and _words(one.text()) not in _words(spoken_name(one))
+    ]
+
+
+def _words(text):
+    return text.replace("&", "").rstrip("…").strip().lower()
+
+
 def untold(window):
     """Return controls without a tooltip; message boxes are exempt, as their text explains the buttons."""
     if isinstance(window, QMessageBox):

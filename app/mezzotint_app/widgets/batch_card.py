@@ -49,6 +49,7 @@ class BatchCard(QFrame):
     stop_now_asked = Signal()
     resume_asked = Signal()
     retry_asked = Signal()
+    grid_asked = Signal()
     folder_asked = Signal()
     gallery_asked = Signal()
     log_asked = Signal()
@@ -124,6 +125,7 @@ class BatchCard(QFrame):
         self.retry = self._button(
             "retry", self.tr("Retry failed"), self.tr("Retry what failed, and make the missing images")
         )
+        self.grid = self._button("gallery", self.tr("Show grid"), self.tr("All images of the grid in one, labelled"))
         self.open = self._button("folder", self.tr("Open folder"), self.tr("Open the output folder"))
         self.gallery = self._button(
             "gallery", self.tr("Show in the gallery"), self.tr("Add the output folder to the gallery")
@@ -139,6 +141,7 @@ class BatchCard(QFrame):
             (self.stop_now, self.stop_now_asked),
             (self.resume, self.resume_asked),
             (self.retry, self.retry_asked),
+            (self.grid, self.grid_asked),
             (self.open, self.folder_asked),
             (self.gallery, self.gallery_asked),
             (self.log, self.log_asked),
@@ -178,8 +181,8 @@ class BatchCard(QFrame):
         head.addWidget(self.title, 1)
         buttons = FlowLayout()
         for button in (
-            self.stop, self.stop_now, self.resume, self.retry, self.failed, self.open, self.gallery, self.log,
-            self.remove,
+            self.stop, self.stop_now, self.resume, self.retry, self.failed, self.grid, self.open, self.gallery,
+            self.log, self.remove,
         ):  # fmt: skip
             buttons.addWidget(button)
         layout = QVBoxLayout(self)
@@ -221,12 +224,13 @@ class BatchCard(QFrame):
         self.retry.setVisible(resting and batch.failed > 0 and not elsewhere)
         self.failed.setVisible(batch.failed > 0)
         self.failed.setText(self.tr("Failed: {count}").format(count=number(batch.failed)))
+        self.grid.setVisible(resting and batch.known.grid and is_whole(batch))
         self.gallery.setVisible(not in_gallery)
         self.log.setVisible(has_log and bool(batch.problem or batch.silent))
         self.remove.setVisible(not works)
         for button in (
-            self.stop, self.stop_now, self.resume, self.retry, self.open, self.gallery, self.log, self.remove,
-            self.failed,
+            self.stop, self.stop_now, self.resume, self.retry, self.grid, self.open, self.gallery, self.log,
+            self.remove, self.failed,
         ):  # fmt: skip
             button.setAccessibleName(self.tr("{what}: {title}").format(what=button.text(), title=title))
 

@@ -48,6 +48,7 @@ class Dialogs(QObject):
     applied = Signal()  # an image's settings were applied to the Create page
     lora_chosen = Signal(object)  # ModelCard
     batch_wanted = Signal()  # something was loaded into the Batch page
+    viewed = Signal(str)  # path of the image last shown in full screen
 
     def __init__(self, program: Program, window: QWidget) -> None:
         super().__init__(window)
@@ -275,6 +276,7 @@ class Dialogs(QObject):
             self._keeping.failed.connect(model.message)
             self._viewer = Viewer(model, pool=program.pool)
             self._viewer.variations_asked.connect(lambda path: program.again.vary([path]))
+            self._viewer.closed.connect(self.viewed)
             program.again.message.connect(model.message)
         return self._keeping
 

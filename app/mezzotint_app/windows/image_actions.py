@@ -64,7 +64,11 @@ class ImageActions(QObject):
         return menu
 
     def _fill(self, menu: QMenu, paths: Sequence[str]) -> None:
+        known = [self._program.gallery.model.find(path) for path in paths]
+        own = {item.model for item in known if item is not None}
         for info in self._program.again.models():
+            if own == {info.id}:
+                continue
             menu.addAction(info.id, lambda info=info: self._program.again.with_model(paths, info))  # type: ignore[misc]
         menu.setEnabled(not menu.isEmpty())
 

@@ -13,7 +13,7 @@ from mezzotint_app.widgets.batch_card import BatchCard
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
-BUTTONS = ("stop", "stop_now", "resume", "retry", "failed", "open", "gallery", "log", "remove")
+BUTTONS = ("stop", "stop_now", "resume", "retry", "failed", "grid", "open", "gallery", "log", "remove")
 RESTS = Batch(known=KnownBatch(id="1", title="Holiday", folder="/out/Holiday"))
 OWNER = BatchOwner(pid=7, host="studio", since=0.0)
 
@@ -57,6 +57,13 @@ def test_a_finished_batch_names_what_failed_and_why(card):
     assert card.failures.text() == "7.jpg: it is cut off"
     show(card, replace(RESTS, status=status(done=4, total=4, is_ended=True)))
     assert not card.failures.isVisible()
+
+
+@pytest.mark.parametrize(("done", "shown"), [(9, True), (3, False)])
+def test_a_grid_is_shown_once_it_is_whole(card, done, shown):
+    grid = replace(RESTS.known, grid=True)
+    batch = replace(RESTS, known=grid, status=status(done=done, total=9, is_ended=done == 9))
+    assert ("grid" in show(card, batch)) is shown
 
 
 def test_the_gallery_and_the_log_are_offered_where_they_help(card):

@@ -19,7 +19,8 @@ def made(qtbot):
     qtbot.addWidget(window)
     again = Mock(models=lambda: (model_info("base"), model_info("dit")))
     result = Result(path="/a.png", seed=7, width=64, height=48)
-    gallery = Mock(boards=Mock(plain=lambda: ("Trip",)))
+    listed = Mock(find={"/dit.png": Mock(model="dit")}.get)
+    gallery = Mock(model=listed, boards=Mock(plain=lambda: ("Trip",)))
     create = Mock(preview=Mock(results=lambda: (result,)))
     program = SimpleNamespace(again=again, gallery=gallery, create=create, librarian=FakeService())
     return SimpleNamespace(program=program, actions=ImageActions(program, window), window=window)
@@ -44,6 +45,13 @@ def test_the_menu_of_an_image_has_them(made):
     assert again.with_model.call_args.args[1].id == "dit"
     gallery.actions.copy_pixels_of.assert_called_once_with("/a.png")
     gallery.trash.move.assert_called_once_with(["/a.png"])
+
+
+def test_other_models_are_not_its_own(made):
+    menu = QMenu(made.window)
+    made.actions.add_to(menu, "/dit.png")
+    models = next(one.menu() for one in menu.actions() if one.text() == "Same seed, other model")
+    assert [one.text() for one in models.actions()] == ["base"]
 
 
 def test_an_image_is_enlarged_and_put_on_a_board(made):

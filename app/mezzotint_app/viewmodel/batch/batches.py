@@ -111,7 +111,9 @@ class Batches(QObject):
             return
         identity = before.known.id if before is not None else uuid4().hex[:12]
         path = self._folder / f"{identity}.toml"
-        known = KnownBatch(id=identity, title=title, folder=folder, job=str(path), how=how)
+        output = job.get("output")
+        grid = isinstance(output, dict) and output.get("grid") is True
+        known = KnownBatch(id=identity, title=title, folder=folder, job=str(path), how=how, grid=grid)
         self._files.run(
             lambda: self._folder.mkdir(parents=True, exist_ok=True),
             lambda _none: self._write(job, known),

@@ -20,6 +20,7 @@ class KnownBatch:
     folder: str = ""  # output folder
     job: str = ""  # job file
     how: tuple[str, ...] = ()  # additional command line arguments
+    grid: bool = False  # whether all images are also put into one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ class Faster(QObject):
     """The advice of the latest plan."""
 
     changed = Signal()
+    applied = Signal(str)  # what was done, for the user
 
     def __init__(
         self, chosen: ModelSettings, preflight: Preflight, images: ImageInputModel, parent: QObject | None = None
@@ -68,6 +69,7 @@ class Faster(QObject):
         self._chosen.change(**changes)
         self._after = self._chosen.model(), self._chosen.settings()
         self.changed.emit()
+        self.applied.emit(translate("Faster", "Set: {advice}. The same button undoes it.").format(advice=_name(advice)))
 
     def can_undo(self) -> bool:
         """Whether the last advice was applied, and nothing was changed since."""

@@ -106,6 +106,11 @@ class GalleryModel(PagedModel[GalleryItem]):
         """Return the models that images were generated with."""
         return self._models
 
+    def find(self, path: str) -> GalleryItem | None:
+        """Return the image of this path if its page is loaded."""
+        items = (self.peek(row) for row in self.known_rows())
+        return next((item for item in items if item is not None and item.path == path), None)
+
     def ask_models(self) -> None:
         """Reload the list of models."""
         self._librarian.ask("gallery.models", answer=tuple[str, ...], then=self._have_models, failed=lambda _why: None)
@@ -241,8 +246,8 @@ class GalleryModel(PagedModel[GalleryItem]):
 
     def rating_of(self, path: str) -> int:
         """Return the rating of an image if its page is loaded, otherwise 0."""
-        items = (self.peek(row) for row in self.known_rows())
-        return next((item.rating for item in items if item is not None and item.path == path), 0)
+        item = self.find(path)
+        return 0 if item is None else item.rating
 
     def _show_stars(self, items: Iterable[GalleryItem], stars: int | None) -> None:
         for item in items:

@@ -59,6 +59,7 @@ class Gallery(QObject):
         runner.saved.connect(lambda _task, image: self.scanner.saved(image.path))
         self.upscaling.saved.connect(self.scanner.saved)
         self.trash.restored.connect(self._restored)
+        self.trash.settled.connect(self.boards.refresh)
         settings.changed.connect(self.scanner.folders_changed)
 
     def begin(self) -> None:

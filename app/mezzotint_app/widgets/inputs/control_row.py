@@ -28,7 +28,7 @@ class ControlRow(QFrame):
     `is_layer`: of the canvas's control layer, which is neither removed nor limited to a part of the image.
     """
 
-    edited = Signal(dict)
+    edited = Signal(object)  # dict: changed fields
     model_wanted = Signal()
     model_chosen = Signal(str)
     mask_wanted = Signal()

@@ -99,7 +99,6 @@ class RefinerHiresBox(QWidget):
 
     def _build_second_pass(self) -> None:
         self._second_pass = QCheckBox(self.tr("Hires fix (second pass)"))
-        self._second_pass.setAccessibleName(self.tr("Hires fix"))
         self._second_pass.setToolTip(self.tr("Upscale the image and add finer detail"))
         self._second_pass.clicked.connect(lambda on: self.edited.emit("second_pass", on))
         self._layout.addWidget(self._second_pass)

@@ -1,10 +1,12 @@
 """The batches started here, newest first."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QStackedLayout, QVBoxLayout, QWidget
 
+from mezzotint.batch_protocol import SHEET_NAME
 from mezzotint_app.viewmodel.batch.batch import BatchModel
 from mezzotint_app.viewmodel.batch.failures import BatchFailures
 from mezzotint_app.widgets.batch_card import BatchCard
@@ -16,6 +18,7 @@ from mezzotint_app.widgets.form_layout import scrolled
 class BatchList(QWidget):
     """Shows a card for each batch."""
 
+    grid_asked = Signal(str)  # path of the image
     folder_asked = Signal(str)
     log_asked = Signal(str, tuple)  # title, lines
 
@@ -102,6 +105,9 @@ class BatchList(QWidget):
         card.stop_now_asked.connect(lambda: batches.stop(identity, now=True))
         card.resume_asked.connect(lambda: batches.resume(identity))
         card.retry_asked.connect(lambda: batches.resume(identity, retry_failed=True))
+        card.grid_asked.connect(
+            self._with_folder(identity, lambda folder: self.grid_asked.emit(str(Path(folder) / SHEET_NAME)))
+        )
         card.folder_asked.connect(self._with_folder(identity, self.folder_asked.emit))
         card.gallery_asked.connect(self._with_folder(identity, self._model.show_in_gallery))
         card.log_asked.connect(lambda: self._ask_log(identity))

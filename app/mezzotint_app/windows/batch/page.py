@@ -36,6 +36,7 @@ class BatchPage(DropArea):
     """Shows a BatchModel and forwards input to it."""
 
     message = Signal(str)  # a message for the status bar
+    grid_asked = Signal(str)  # path of an image to show
     folder_asked = Signal(str)  # a folder to open
     log_asked = Signal(str, tuple)  # title, lines
 
@@ -190,6 +191,7 @@ class BatchPage(DropArea):
         model.changed.connect(self._soon.start)
         model.noticed.connect(self.message)
         model.begun.connect(self._begun)
+        self.list.grid_asked.connect(self.grid_asked)
         self.list.folder_asked.connect(self.folder_asked)
         self.list.log_asked.connect(self.log_asked)
         self.dropped.connect(self._use)

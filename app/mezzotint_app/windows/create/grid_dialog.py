@@ -20,7 +20,7 @@ from mezzotint_app.widgets.labels import plain_label
 class GridDialog(QDialog):
     """Emits `wanted` with the job and its title."""
 
-    wanted = Signal(dict, str)
+    wanted = Signal(object, str)  # job (Signal(dict) would sort its keys, and with them the axes), title
 
     def __init__(self, model: GridModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,8 +92,8 @@ class GridDialog(QDialog):
         problem = self._model.problem()
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        count = images_count(self._model.count())
-        shown = self.tr("{count}: {shape}").format(count=count, shape=self._model.shape())
+        count, shape = images_count(self._model.count()), self._model.shape()
+        shown = self.tr("{count}: {shape}").format(count=count, shape=shape) if "×" in shape else count
         self._count.setText("" if problem else shown)
         self._generate.setEnabled(not problem)
         self._generate.setAccessibleDescription(problem or shown)

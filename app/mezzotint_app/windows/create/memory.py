@@ -27,7 +27,6 @@ class CreateMemory(QWidget):
         self.compile.setAccessibleName(self.tr("Compile the model"))
         self.compile.setToolTip(self.tr("The first image of a size takes minutes longer, the next ones less time"))
         self.fast = QCheckBox(self.tr("float16 accumulation"))
-        self.fast.setAccessibleName(self.tr("Accumulate in float16"))
         self.fast.setToolTip(
             self.tr("Faster on NVIDIA GeForce cards, slightly less accurate; ignored on other devices")
         )

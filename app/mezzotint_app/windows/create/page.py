@@ -122,6 +122,7 @@ class CreatePage(QWidget):
         model = self._model
         model.changed.connect(self._soon.start)
         model.noticed.connect(self.message)
+        model.faster.applied.connect(self.message)
         self.prompts.message.connect(self.message)
         self.sections.message.connect(self.message)
         self.prompts.generate_wanted.connect(self.generate)

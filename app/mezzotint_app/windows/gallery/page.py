@@ -92,6 +92,14 @@ class GalleryPage(QWidget):
         super().showEvent(event)
         self._gallery.rescan_if_needed()
 
+    def show_image(self, path: str) -> None:
+        """Make the image of this path the current one, if its row is known."""
+        model, current = self._gallery.model, self._current()
+        item = model.find(path)
+        row = None if item is None else model.row_of(item.id)
+        if row is not None and (current is None or current.path != path):  # a selection of several stays
+            self.grid.setCurrentIndex(model.index(row))
+
     # ---- setup
 
     def _make_actions(self) -> PageActions:
@@ -257,9 +265,10 @@ class GalleryPage(QWidget):
             self._gallery.details.set_current(item)
 
     def _enable_actions(self) -> None:
-        current = self._current()
+        current, selected = self._current(), selected_count(self.grid)
+        self.status.show_selected(selected)
         self.actions_of_images.enable(
-            selected_count(self.grid), current=current is not None, prompt=current is not None and bool(current.prompt)
+            selected, current=current is not None, prompt=current is not None and bool(current.prompt)
         )
 
     def _set_side(self, side: int) -> None:

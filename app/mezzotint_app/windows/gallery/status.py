@@ -17,6 +17,7 @@ class GalleryStatus(QWidget):
         super().__init__(parent)
         self._model, self._scanner = model, scanner
         self._first = 0
+        self._selected = 0
         self._date: QLabel = plain_label(role="heading")
         self._count: QLabel = plain_label(role="muted")
         self._scan: QLabel = plain_label(role="muted")
@@ -32,6 +33,11 @@ class GalleryStatus(QWidget):
     def show_first(self, row: int) -> None:
         """Set the first visible row."""
         self._first = row
+        self._show()
+
+    def show_selected(self, count: int) -> None:
+        """Set how many images are selected; said if there are several."""
+        self._selected = count
         self._show()
 
     def texts(self) -> tuple[str, str, str]:
@@ -62,7 +68,10 @@ class GalleryStatus(QWidget):
         total = self._model.rowCount()
         self._date.setText(self._model.section(self._first) if total else "")
         self._date.setVisible(bool(self._date.text()))
-        self._count.setText(images_count(total) if self._model.is_loaded() else "")
+        count = images_count(total) if self._model.is_loaded() else ""
+        if count and self._selected > 1:
+            count = self.tr("{images}, {count} selected").format(images=count, count=QLocale().toString(self._selected))
+        self._count.setText(count)
 
     def _show_scan(self) -> None:
         running, progress = self._scanner.is_running(), self._scanner.progress()

@@ -83,7 +83,6 @@ class UpscaleDialog(QDialog):
 
     def _second_pass_field(self) -> QCheckBox:
         field = QCheckBox(self.tr("Add detail (second pass)"))
-        field.setAccessibleName(self.tr("Second pass"))
         field.setToolTip(
             self.tr("The model that made the image denoises the enlarged one in tiles; it waits in the queue")
         )

@@ -45,6 +45,7 @@ class Viewer(QWidget):
     """A window of its own; `open_at` shows it."""
 
     variations_asked = Signal(str)  # path
+    closed = Signal(str)  # path of the image shown last
 
     def __init__(self, model: ViewerModel, parent: QWidget | None = None, *, pool: Executor | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -218,6 +219,7 @@ class Viewer(QWidget):
             self.variations_asked.emit(self._model.path())
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802, D102
+        self.closed.emit(self._model.path())
         self._model.close()
         self._image = None
         self.slides.stop()

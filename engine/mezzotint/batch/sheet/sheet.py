@@ -9,8 +9,8 @@ from mezzotint.batch.sheet.cells import grid_of
 from mezzotint.batch.sheet.drawing import draw_sheet
 from mezzotint.batch.sheet.page import page_of
 from mezzotint.batch.tasks.tasks import output_folder
+from mezzotint.batch_protocol import SHEET_NAME
 
-SHEET_NAME = "mezzotint-grid.png"
 PAGE_NAME = "mezzotint-grid.html"
 
 

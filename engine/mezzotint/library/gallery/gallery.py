@@ -14,7 +14,7 @@ from mezzotint.library.gallery.reading import read_facts
 from mezzotint.library.gallery.scanning import forget, index_files, row_of, scan, upsert
 from mezzotint.library.gallery.schema import GalleryDatabase
 from mezzotint.library.gallery.search import condition
-from mezzotint.library.gallery.similar import LookOf, by_similarity, take_looks
+from mezzotint.library.gallery.similar import LookOf, by_similarity, keep_look, take_looks
 from mezzotint.library.gallery.stars import MOST_STARS, StarJournal
 from mezzotint.library.gallery.walk import FileStamp
 from mezzotint.library_protocol import (
@@ -129,10 +129,14 @@ class Gallery:
         return [known.get(path) or self._index_file(path) for path in paths]
 
     def _look(self, path: str) -> bytes:
-        """Return how an image looks, read from its file if it is not known."""
+        """Return how an image looks, read from its file and kept if it is not known, so that it is its own nearest."""
         question = "SELECT look FROM images JOIN looks USING (content) WHERE path = ?"
         found = self._database.run(lambda connection: connection.execute(question, (path,)).fetchone())
-        return bytes(found[0]) if found is not None else look_of(over_white(decode_image(Path(path), _LOOK_SIDE)[0]))
+        if found is not None:
+            return bytes(found[0])
+        look = look_of(over_white(decode_image(Path(path), _LOOK_SIDE)[0]))
+        self._database.run(lambda connection: keep_look(connection, path, look))
+        return look
 
     def _index_file(self, path: str) -> str:
         """Index an image that no scan has found yet; return its content key."""

@@ -50,6 +50,13 @@ def by_similarity(connection: sqlite3.Connection, where: str, values: Sequence[o
     return [known[index][0] for index in order] + [number for number, one in found if one is None or len(one) != BYTES]
 
 
+def keep_look(connection: sqlite3.Connection, path: str, look: bytes) -> None:
+    """Store how an indexed image looks."""
+    connection.execute(
+        "INSERT OR REPLACE INTO looks SELECT content, ? FROM images WHERE path = ? AND readable", (look, path)
+    )
+
+
 def _store(connection: sqlite3.Connection, rows: Sequence[tuple[str, bytes]]) -> None:
     connection.executemany("INSERT OR REPLACE INTO looks VALUES (?, ?)", rows)
 

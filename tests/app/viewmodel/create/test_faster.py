@@ -72,7 +72,10 @@ def test_each_is_told_with_its_time_and_cost(faster):
 def test_one_click_sets_it_and_one_undoes_it(faster, advice):
     chosen = faster._chosen
     chosen.change(steps=30)
+    told = []
+    faster.applied.connect(told.append)
     faster.apply(advice)
+    assert told == [f"Set: {faster.words(advice).partition(':')[0]}. The same button undoes it."]
     settings = chosen.settings()
     assert chosen.model() == (advice.model or "base")
     assert settings.quantization == advice.quantization and settings.step_cache == advice.step_cache

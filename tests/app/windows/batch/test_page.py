@@ -1,9 +1,10 @@
 """The page passes on what is done to it, and shows what is."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_window import Works, dry_row, dry_totals, progress
+from batch_window import Works, dry_row, dry_totals, progress, status
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 
@@ -184,6 +185,17 @@ def test_a_folder_beyond_the_gallery_is_offered_to_it(qtbot, page, works):
     click(qtbot, card.gallery)
     assert works.settings.value().gallery_folders == ("/elsewhere",)
     qtbot.waitUntil(lambda: not card.gallery.isVisible())
+
+
+def test_a_grid_is_shown(qtbot, page, works):
+    works.batches.add({"version": 1, "output": {"grid": True}}, "Steps", "/grids/steps")
+    works.librarian.answer(BatchWritten(path="/j"), method="batch_write")
+    works.lender.let()
+    works.processes[0].end()
+    works.librarian.answer(status(done=4, total=4, is_ended=True), method="batch_status")
+    with qtbot.waitSignal(page.grid_asked) as asked:
+        click(qtbot, page.list.cards()[0].grid)
+    assert Path(asked.args[0]) == Path("/grids/steps/mezzotint-grid.png")
 
 
 def test_jobs_are_opened_and_kept_by_dialogs(qtbot, page, works):

@@ -1,6 +1,7 @@
 """The whole Create page: Generate, the plan, the keyboard and the wheel."""
 
 import pytest
+from accessibility import spoken_name
 from create_page import clicked, kit_of, page_of
 from made_plans import GB, plan
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -139,7 +140,7 @@ def test_every_control_is_reached_by_tab_and_has_a_name(kit, page):
     }
     unreached = focusable - set(seen)
     assert not unreached
-    unnamed = [widget for widget in seen if not widget.accessibleName() or not widget.toolTip()]
+    unnamed = [widget for widget in seen if not spoken_name(widget) or not widget.toolTip()]
     assert not [
         type(widget).__name__ for widget in unnamed if page.isAncestorOf(widget) and widget is not page.result.view
     ]

@@ -353,6 +353,24 @@ def test_selection_survives_new_images(shown, qtbot):
     assert current(made) == 3
 
 
+def test_several_selected_images_are_counted(shown, qtbot):
+    made = shown(numbers(50))
+    select(made, 3, 7)
+    assert made.page.status.texts()[1] == "50 images, 2 selected"
+    select(made, 3)
+    assert made.page.status.texts()[1] == "50 images"
+
+
+def test_an_image_seen_elsewhere_becomes_the_current_one(shown, qtbot):
+    made = shown(numbers(50))
+    made.page.show_image(made.gallery.model.peek(4).path)
+    assert current(made) == 4
+    select(made, 4, 7)
+    made.page.show_image(made.gallery.model.peek(4).path)  # its selection stays
+    made.page.show_image("/not/listed.png")
+    assert current(made) == 4 and made.page.status.texts()[1] == "50 images, 2 selected"
+
+
 def test_fifty_thousand_images_cost_what_is_in_sight(shown, qtbot, monkeypatch):
     made = shown(numbers(50_000))
     read = []

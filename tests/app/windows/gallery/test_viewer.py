@@ -159,8 +159,10 @@ def test_a_damaged_image_says_why_and_the_next_can_be_seen(viewer, model, servic
 
 
 def test_escape_closes_and_lets_go_of_the_images(viewer, model, qtbot):
-    qtbot.keyClick(viewer.view, Qt.Key.Key_Escape)
-    assert not viewer.isVisible()
+    qtbot.keyClick(viewer.view, Qt.Key.Key_Right)
+    with qtbot.waitSignal(viewer.closed) as closed:
+        qtbot.keyClick(viewer.view, Qt.Key.Key_Escape)
+    assert closed.args == ["/a/2.png"] and not viewer.isVisible()
     assert model._images == {}
 
 

@@ -3,7 +3,8 @@
 from PIL import Image
 
 from mezzotint.batch.job.job import JobFile, JobOutput, Prompts
-from mezzotint.batch.sheet.sheet import PAGE_NAME, SHEET_NAME, write_grid
+from mezzotint.batch.sheet.sheet import PAGE_NAME, write_grid
+from mezzotint.batch_protocol import SHEET_NAME
 from mezzotint.options import Options
 
 

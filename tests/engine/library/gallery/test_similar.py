@@ -56,9 +56,10 @@ def order(gallery, like, **query):
 
 def test_the_most_similar_come_first_page_by_page(gallery, tmp_path):
     like, events = str(tmp_path / "images" / "house.png"), []
-    assert order(gallery, like)[0] == 5
+    total, names = order(gallery, like)
+    assert (total, names[0]) == (5, "house")  # before others were looked at
     assert gallery.take_looks(Thumbnails().look, events.append, lambda: False) == 0
-    assert events[-1].total == 5
+    assert events[-1].total == 4
     total, names = order(gallery, like)
     assert (total, names[:3]) == (5, ["house", "small", "blue"])
     assert order(gallery, like, offset=1, limit=2) == (5, ["small", "blue"])
@@ -76,9 +77,9 @@ def test_what_cannot_be_looked_at_comes_last(gallery, tmp_path):
 
     assert gallery.take_looks(partly, lambda _: None, lambda: False) == 1
     assert order(gallery, str(tmp_path / "images" / "house.png"))[1][-1] == "small"
-    assert order(gallery, str(tmp_path / "images" / "small.jpg"))[1][0] == "house"
     with pytest.raises(Cancelled):
         gallery.take_looks(look, lambda _: None, lambda: True)
+    assert order(gallery, str(tmp_path / "images" / "small.jpg"))[1][:2] == ["small", "house"]
 
 
 def test_without_an_image_to_compare_with_the_newest_come_first(gallery):
