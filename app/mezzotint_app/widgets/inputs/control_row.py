@@ -50,6 +50,8 @@ class ControlRow(QFrame):
         self._choose = QPushButton(self.tr("Choose…"))
         self._choose.setToolTip(self.tr("Choose the file of a ControlNet or IP-Adapter, or drop it on the list"))
         self._choose.clicked.connect(self._choose_model)
+        self._no_model = icon_button("remove", self.tr("Use no ControlNet: the model follows the image by itself"))
+        self._no_model.clicked.connect(lambda: self.model_chosen.emit(""))
         self._networks: tuple[str, ...] = ()
         self._mask = ElidedLabel()
         self._choose_mask = QPushButton(self.tr("Choose…"))
@@ -116,6 +118,7 @@ class ControlRow(QFrame):
         self._model.setText(file_name(control.model) if control.model else self.tr("None yet"))
         self._model.setToolTip(plain_tooltip(control.model))
         self._choose.setAccessibleName(self.tr("Choose ControlNet for {name}").format(name=self._name))
+        self._no_model.setVisible(bool(control.model))
         self._mask.setText(file_name(control.mask) if control.mask else self.tr("Everywhere"))
         self._mask.setToolTip(plain_tooltip(control.mask or ""))
         self._everywhere.setVisible(control.mask is not None)
@@ -142,6 +145,7 @@ class ControlRow(QFrame):
             "on": self._on,
             "remove": self._remove,
             "choose": self._choose,
+            "no_model": self._no_model,
             "choose_mask": self._choose_mask,
             "everywhere": self._everywhere,
             "choose_encoder": self._choose_encoder,
@@ -164,7 +168,8 @@ class ControlRow(QFrame):
         head.setSpacing(0)
         head.addWidget(self._on, 1)
         head.addWidget(self._remove)
-        model, mask = _line(self._model, self._choose), _line(self._mask, self._everywhere, self._choose_mask)
+        model = _line(self._model, self._no_model, self._choose)
+        mask = _line(self._mask, self._everywhere, self._choose_mask)
         self._body = QWidget()
         form = self._form = QFormLayout(self._body)
         form.setContentsMargins(0, 0, 0, 0)
@@ -193,6 +198,7 @@ class ControlRow(QFrame):
     def _name_parts(self) -> None:
         """Name the controls after the image, so that those of several rows differ."""
         said = {
+            self._no_model: self.tr("Use no ControlNet for {name}"),
             self._weight.spin(): self.tr("Weight of {name}"),
             self._weight.slider(): self.tr("Weight of {name}, slider"),
             self._interval.start: self.tr("Steps of {name}, start"),

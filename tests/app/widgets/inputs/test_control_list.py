@@ -104,6 +104,10 @@ def test_files_are_chosen_in_dialogs(kit, page):
     assert kit.create.chosen.settings().controls[0].encoder is None
     clicked(row.parts()["everywhere"])
     assert kit.create.chosen.settings().controls == (expected,)
+    clicked(row.parts()["no_model"])
+    assert kit.create.chosen.settings().controls == (replace(expected, model=""),)
+    page.show_model()
+    assert not row.parts()["no_model"].isVisible()
 
 
 def test_controls_of_two_rows_have_different_names(kit, page):
