@@ -50,7 +50,7 @@ def test_the_menu_of_an_image_has_them(made):
 def test_other_models_are_not_its_own(made):
     menu = QMenu(made.window)
     made.actions.add_to(menu, "/dit.png")
-    models = next(one.menu() for one in menu.actions() if one.text() == "Same seed, other model")
+    (models,) = (one for one in menu.findChildren(QMenu) if one.title() == "Same seed, other model")
     assert [one.text() for one in models.actions()] == ["base"]
 
 
