@@ -1,7 +1,7 @@
 """The denoising loop."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,6 @@ from mezzotint.families.noise_levels import denoised
 from mezzotint.families.text.conditionings import half_of
 from mezzotint.protocol import IsCancelled
 from mezzotint.stages.images.latent_mask import LatentMask
-from mezzotint.stages.sampler_state import SamplerState
 from mezzotint.stages.schedule import StageSchedule
 
 T = TypeVar("T")
@@ -31,6 +30,25 @@ class Retry(Protocol):
 
     def __call__(self, make: Callable[[], T], reset: Callable[[], None]) -> T:
         """Return the result of `make`; `reset` undoes the failed attempt before each retry."""
+
+
+class SamplerState:
+    """A snapshot of a scheduler and the generators of the images, so that a repeated step gives the same result.
+
+    Schedulers replace tensors and never write into them, so lists are copied and tensors are not.
+    """
+
+    def __init__(self, scheduler: Scheduler, generators: Sequence[torch.Generator]) -> None:
+        self._scheduler, self._generators = scheduler, list(generators)
+        self._values = {name: _copied(value) for name, value in vars(scheduler).items()}
+        self._noise = [generator.get_state() for generator in self._generators]
+
+    def restore(self) -> None:
+        """Restore the saved state."""
+        self._scheduler.__dict__.clear()
+        self._scheduler.__dict__.update({name: _copied(value) for name, value in self._values.items()})
+        for generator, noise in zip(self._generators, self._noise, strict=True):
+            generator.set_state(noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,3 +197,9 @@ def _once(make: Callable[[], T], reset: Callable[[], None]) -> T:  # noqa: ARG00
 def _step_arguments(scheduler: Scheduler, generators: list[torch.Generator]) -> dict[str, Any]:
     known = inspect.signature(scheduler.step).parameters
     return {name: value for name, value in {"eta": 0.0, "generator": generators}.items() if name in known}
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401  any attribute of a scheduler
+    if isinstance(value, list):
+        return list(value)
+    return dict(value) if type(value) is dict else value

@@ -49,8 +49,9 @@ from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.refining import tiling_notice
+from mezzotint.stages.request_checks import all_prompts
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
-from mezzotint.stages.setup import CascadeSetup, Find, all_prompts, set_up
+from mezzotint.stages.setup import CascadeSetup, Find, set_up
 from mezzotint.stages.speedups import is_sped_up, why_dense
 from mezzotint.stages.tile_sizes import denoise_tiles_notice, tile_choices
 

@@ -1,12 +1,11 @@
 """Resolve every value of a request before anything is loaded: models found, sizes fitted, samplers chosen."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from mezzotint.catalog.catalog import FoundModel
-from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.families.autoencoder_space import latent_space
 from mezzotint.families.detected import Detected
@@ -16,8 +15,6 @@ from mezzotint.families.loading.sources import with_weights
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.families.model_sources import sources_of
 from mezzotint.families.samplers import FlowSteps, ResolvedScheduler, own_prediction, resolve_scheduler
-from mezzotint.option import declared
-from mezzotint.options import OPTIONS
 from mezzotint.protocol import (
     FileUsed,
     GenerateRequest,
@@ -28,7 +25,6 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
-from mezzotint.request_protocol import MAX_PROMPT, MAX_SEED
 from mezzotint.sampling_protocol import CONDITION_NOISE
 from mezzotint.stages.controls import ControlFitting, StageControl
 from mezzotint.stages.images.references import check_references, reference_sizes
@@ -37,6 +33,7 @@ from mezzotint.stages.images.sizes import check_size, nearest_multiple
 from mezzotint.stages.images.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.regions import check_regions
+from mezzotint.stages.request_checks import check_clip_skip, check_request, check_sampling
 from mezzotint.stages.speedups import check_speedups, settled_cache
 from mezzotint.stages.tile_sizes import check_tiled, seen_size, settled_tile, stage_tile
 from mezzotint.values.regions import RegionRef
@@ -44,10 +41,6 @@ from mezzotint.values.regions import RegionRef
 Find = Callable[[ModelRef], FoundModel]
 
 INPAINTING_STRENGTH = {"sdxl": 0.99}  # the SDXL inpainting model does worse at 1, according to its model card
-MAX_STAGES = 16
-_MANY_LAYERS = 32
-MAX_LORAS = 32  # per stage
-MAX_LORA_WEIGHT = 100.0
 RESCALE_FOR_ZERO_SNR = 0.7  # phi of arXiv 2305.08891, section 4
 
 
@@ -98,7 +91,7 @@ def set_up(
     find_upscaler: FindUpscaler = no_upscalers,
 ) -> CascadeSetup:
     """Resolve every value of a request; raises UsageError, UnknownModel or ModelRefused for what is impossible."""
-    _check_request(request)
+    check_request(request)
     images = request_images(request)
     image = None if images.sizing is None else image_size(images.sizing)
     if image is not None:
@@ -168,65 +161,6 @@ def _with_strength(images: RequestImages, request: GenerateRequest, sources: Mod
     return replace(images, strength=INPAINTING_STRENGTH.get(sources.family, 1.0))
 
 
-def _check_request(request: GenerateRequest) -> None:
-    cascade = request.cascade
-    _within("the number of stages", len(cascade.stages), 0, MAX_STAGES)
-    if not cascade.stages or len(cascade.transitions) != len(cascade.stages) - 1:
-        raise UsageError(
-            f"a cascade of {len(cascade.stages)} stages with {len(cascade.transitions)} transitions; "
-            "there must be at least one stage, and one transition between each two"
-        )
-    OPTIONS["count"].check(request.count)
-    for words in all_prompts(request):
-        _check_prompt(words)
-    _check_loras(request)
-    if request.seed is not None:
-        _within("seed", request.seed, 0, MAX_SEED - request.count + 1)
-    if request.strength is not None:
-        OPTIONS["strength"].check(request.strength)
-    if cascade.stages[-1].until is not None:
-        raise UsageError(f"the last stage stops at {cascade.stages[-1].until}; it must run to the end")
-    for previous, transition in zip(cascade.stages, cascade.transitions, strict=False):
-        if transition.strength is None and previous.until is None:
-            raise UsageError("a stage that follows a finished one needs a strength, 0 to 1, in its transition")
-        if transition.strength is not None:
-            _within("transition strength", transition.strength, 0.0, 1.0)
-        _within("transition scale", transition.scale, 0.25, 8.0)
-
-
-def _check_loras(request: GenerateRequest) -> None:
-    stages = request.cascade.stages
-    for loras in (request.loras, *(stage.loras or () for stage in stages)):
-        _within("the number of LoRAs", len(loras), 0, MAX_LORAS)
-        for lora in loras:
-            _within("the weight of a LoRA", lora.weight, -MAX_LORA_WEIGHT, MAX_LORA_WEIGHT)
-    if request.loras and all(stage.loras is not None for stage in stages):
-        raise UsageError(
-            f"the LoRA {plain(request.loras[0].path)} is not used: every stage has its own LoRAs; leave it out"
-        )
-
-
-def all_prompts(request: GenerateRequest) -> Iterator[str]:
-    """All prompts of a request."""
-    yield from (request.prompt, request.negative_prompt)
-    yield from (region.prompt for region in request.regions)
-    yield from (detail.prompt for detail in request.details if detail.prompt is not None)
-    for stage in request.cascade.stages:
-        yield from (words for words in (stage.prompt, stage.negative_prompt) if words is not None)
-
-
-def _check_prompt(words: str) -> None:
-    if len(words) > MAX_PROMPT:
-        raise UsageError(f"the prompt has {len(words)} characters; at most {MAX_PROMPT} are allowed")
-    if any("\ud800" <= letter <= "\udfff" for letter in words):
-        raise UsageError("the prompt contains half a character (a lone surrogate); write it in valid UTF-8")
-
-
-def _within(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:  # also refuses NaN
-        raise UsageError(f"{name} is {str(value)[:40]}; it must be from {low} to {high}")
-
-
 def _set_up_stage(
     request: GenerateRequest,
     stage: Stage,
@@ -245,10 +179,10 @@ def _set_up_stage(
     if weights is not None:
         sources = with_weights(sources, family.denoiser_component, weights)
     sampling = stage.sampling
-    _check_sampling(sampling, stage)
+    check_sampling(sampling, stage)
     if sampling.clip_skip and not family.honours_clip_skip:
         raise UsageError(f"{found.info.id} is of the family {family.name}, which has no clip skip; leave it out")
-    _check_clip_skip(sampling.clip_skip or 0, sources)
+    check_clip_skip(sampling.clip_skip or 0, sources)
     if request.embeddings and not family.honours_embeddings:
         raise UsageError(
             f"{found.info.id} is of the family {family.name}, which does not support embeddings; leave them out"
@@ -320,23 +254,6 @@ def _weights(stage: Stage, before: StageSetup | None) -> Path | None:
     if stage.weights is not None:
         return Path(stage.weights)
     return before.weights if before is not None and stage.model is None else None
-
-
-def _check_sampling(sampling: Sampling, stage: Stage) -> None:
-    for name, option in declared(Sampling).items():
-        value = getattr(sampling, name)
-        if value is not None:
-            option.check(value)
-    if stage.until is not None and not 0.0 < stage.until < 1.0:
-        raise UsageError(f"a stage switches at {stage.until}; it must be between 0 and 1, such as 0.8")
-
-
-def _check_clip_skip(clip_skip: int, sources: ModelSources) -> None:
-    texts = [source for name, source in sources.components.items() if name.startswith("text_encoder")]
-    layers = [source.config.get("num_hidden_layers") for source in texts]
-    most = min((count for count in layers if isinstance(count, int)), default=_MANY_LAYERS) - 1
-    if clip_skip > most:
-        raise UsageError(f"clip skip {clip_skip} is outside 0..{most}, the layers that this model's encoders can skip")
 
 
 def _scheduler(sampling: Sampling, sources: ModelSources, flow: FlowSteps | None) -> ResolvedScheduler:

@@ -13,7 +13,7 @@ from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.stages.images.sizes import LARGEST_AREA, SMALLEST, check_size
-from mezzotint.stages.setup import MAX_LORA_WEIGHT, MAX_LORAS, _check_request
+from mezzotint.stages.request_checks import MAX_LORA_WEIGHT, MAX_LORAS, check_request
 from mezzotint_app.viewmodel.create import checks as create_checks
 from mezzotint_app.viewmodel.create import sizes
 from mezzotint_app.viewmodel.create.checks import Checked, problems
@@ -57,9 +57,9 @@ def test_what_passes_here_is_not_refused_there(settings, seed):
     """The part of the engine's checks that needs no model; samplings are checked with it."""
     if problems(replace(CHECKED, settings=settings, seed=seed)).keys() & {"count", "seed", "loras"}:
         with pytest.raises(UsageError):
-            _check_request(request(settings, seed))
+            check_request(request(settings, seed))
     else:
-        _check_request(request(settings, seed))
+        check_request(request(settings, seed))
 
 
 def request(settings, seed) -> GenerateRequest:

@@ -14,7 +14,7 @@ from mezzotint.families.samplers import (
     resolve_scheduler,
     set_steps,
 )
-from mezzotint.stages.sampler_state import SamplerState
+from mezzotint.stages.denoise import SamplerState
 
 
 def schedule(sampler, *, again_at=None):
