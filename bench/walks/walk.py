@@ -1,10 +1,10 @@
 """Walk through the real program as a user does: by pointer and keyboard, finding controls as a screen reader does.
 
-python3 bench/walk.py [FLOW]... [--size 1280x720] [--theme dark] [--output build/walk]
+python3 bench/walks/walk.py [FLOW]... [--size 1280x720] [--theme dark] [--output build/walk]
 
-A flow is a text file in walks/ with a command on each line (see COMMANDS). It begins with an empty home folder, ends
-at a control that cannot be found by its accessible name, and leaves screenshots to look at. The Python of the system
-runs it, with these packages of Debian:
+A flow is a text file beside this one with a command on each line (see COMMANDS). It begins with an empty home folder,
+ends at a control that cannot be found by its accessible name, and leaves screenshots to look at. The Python of the
+system runs it, with these packages of Debian:
 at-spi2-core dbus gir1.2-atspi-2.0 imagemagick openbox python3-gi xdotool xvfb
 """
 
@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-FLOWS = ROOT / "bench" / "walks"
+FLOWS = Path(__file__).resolve().parent
+ROOT = FLOWS.parents[1]
 PROGRAM = (str(ROOT / ".venv/bin/mezzotint"), "app")
 _BAR = 22  # pixels of a window's title bar
 CLICKS = {"click": (1, 1), "rclick": (3, 1), "dclick": (1, 2), "hover": (1, 0)}  # button, times
