@@ -11,11 +11,11 @@ from mezzotint_setup.events import Reporter, Stop
 from mezzotint_setup.install import Installer, backend_of
 from mezzotint_setup.look import look
 from mezzotint_setup.payload import BACKENDS, Payload
-from mezzotint_setup.removal import remove_all
+from mezzotint_setup.removal import drop_left_window, remove_all
 from mezzotint_setup.root import Root, default_root, remember
 from mezzotint_setup.shown import start_reporter
 from mezzotint_setup.start import command_line, start
-from mezzotint_setup.update import Release, allow, newer, newest, newest_payload
+from mezzotint_setup.update import Release, allow, keep_answer, newer, newest, newest_payload
 
 _FAILED, _PAUSED = 1, 3
 
@@ -91,6 +91,7 @@ class _Context:
 
 
 def _start(context: _Context) -> int:
+    drop_left_window(context.root.path)  # its window ran while the engine was installed elsewhere
     return start(context.installer(starts=True), context.arguments.rest)
 
 
@@ -106,7 +107,9 @@ def _look(context: _Context) -> int:
 def _install(context: _Context) -> int:
     context.installer().install(context.arguments.backend, context.arguments.wheels)
     if context.arguments.remember:
+        keep_answer(Root(default_root()), context.root)
         remember(context.root.path)
+        drop_left_window(context.root.path)
     return 0
 
 

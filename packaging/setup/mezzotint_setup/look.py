@@ -10,7 +10,7 @@ from mezzotint_setup.machine import Gpu, Machine, Probes
 from mezzotint_setup.network import Network
 from mezzotint_setup.payload import Payload
 from mezzotint_setup.root import Root
-from mezzotint_setup.update import newer
+from mezzotint_setup.update import is_allowed, newer
 
 CU130_DRIVER, CU126_DRIVER = 580, 525
 _TURING, _BLACKWELL = (7, 5), (10, 0)  # cu130 begins with the one, cu126 ends before the other
@@ -23,7 +23,9 @@ class Advice:
     """A build, why it is advised, and what would allow a faster one."""
 
     backend: str
+    reason: str  # a code for the window, which has it in its language
     why: str
+    card: str | None = None
     code: str | None = None
     what: str | None = None
     next_step: str | None = None
@@ -35,29 +37,35 @@ def advise(machine: Machine) -> Advice:
     if "nvidia" in by_vendor:
         return _nvidia(machine, by_vendor["nvidia"])
     if "apple" in by_vendor:
-        return Advice(backend="mps", why="Apple's GPU is used through Metal")
+        return Advice(backend="mps", reason="apple", why="Apple's GPU is used through Metal")
     if "amd" in by_vendor:
         return _amd(machine, by_vendor["amd"])
     arc = next((one for one in machine.gpus if one.vendor == "intel" and one.discrete), None)
     if arc is not None:
-        return Advice(backend="xpu", why=f"{arc.name} is one of Intel's Arc cards")
-    return Advice(backend="cpu", why="no graphics card that can compute was found")
+        return Advice(backend="xpu", reason="arc", card=arc.name, why=f"{arc.name} is one of Intel's Arc cards")
+    return Advice(backend="cpu", reason="none", why="no graphics card that can compute was found")
 
 
 def _nvidia(machine: Machine, card: Gpu) -> Advice:
     driver, capability = machine.driver_major, card.capability
     if driver is None:
         what = f"{card.name} has no NVIDIA driver that can compute"
-        return Advice(backend="cpu", why=what, code="driver_missing", what=what, next_step=_get_driver(machine))
+        return Advice(
+            backend="cpu", reason="driver_missing", card=card.name, why=what,
+            code="driver_missing", what=what, next_step=_get_driver(machine),
+        )  # fmt: skip
     if capability is not None and capability < _TURING and driver >= CU126_DRIVER:
         why = f"{card.name} (compute capability {capability[0]}.{capability[1]}) is older than CUDA 13"
-        return Advice(backend="cu126", why=why)
+        return Advice(backend="cu126", reason="card_old", card=card.name, why=why)
     if driver >= CU130_DRIVER:
-        return Advice(backend="cu130", why=f"{card.name} with driver {machine.driver}")
+        why = f"{card.name} with driver {machine.driver}"
+        return Advice(backend="cu130", reason="nvidia", card=card.name, why=why)
     old = f"driver {machine.driver} is older than {CU130_DRIVER}"
     usable = driver >= CU126_DRIVER and (capability is None or capability < _BLACKWELL)
     return Advice(
         backend="cu126" if usable else "cpu",
+        reason="driver_old",
+        card=card.name,
         why=f"{card.name}: {old}",
         code="driver_old",
         what=f"{old}, which the fastest build needs",
@@ -73,13 +81,14 @@ def _get_driver(machine: Machine) -> str:
 
 def _amd(machine: Machine, card: Gpu) -> Advice:
     if machine.system != "linux":
-        return Advice(backend="cpu", why=f"{card.name}: torch has builds for AMD's cards on Linux only")
-    if card.target in _ROCM.split():
-        return Advice(backend="rocm", why=f"{card.name} ({card.target}) is supported by ROCm")
-    if card.target is None:
-        why = f"{card.name}: the kernel's compute driver (amdgpu, /dev/kfd) is not loaded"
-        return Advice(backend="cpu", why=why)
-    return Advice(backend="cpu", why=f"{card.name} ({card.target}) is not among the cards that torch's ROCm supports")
+        reason, why = "amd_elsewhere", f"{card.name}: torch has builds for AMD's cards on Linux only"
+    elif card.target in _ROCM.split():
+        reason, why = "rocm", f"{card.name} ({card.target}) is supported by ROCm"
+    elif card.target is None:
+        reason, why = "no_kfd", f"{card.name}: the kernel's compute driver (amdgpu, /dev/kfd) is not loaded"
+    else:
+        reason, why = "amd_other", f"{card.name} ({card.target}) is not among the cards that torch's ROCm supports"
+    return Advice(backend="rocm" if reason == "rocm" else "cpu", reason=reason, card=card.name, why=why)
 
 
 def look(root: Root, payload: Payload, probes: Probes | None = None) -> dict[str, Any]:
@@ -87,8 +96,8 @@ def look(root: Root, payload: Payload, probes: Probes | None = None) -> dict[str
     machine = (probes or Probes()).machine()
     advice = advise(machine)
     backends = {name: needs for name in payload.backends if (needs := _needs(root, payload, name)) is not None}
-    backend, why = advice.backend, advice.why
-    if backend not in backends:
+    backend, why, lacks = advice.backend, advice.why, advice.backend not in backends
+    if lacks:
         backend, why = "cpu", f"{why}, but this release has no {backend} build for this system"
     pointer, installed = root.pointer(), root.usable()
     return {
@@ -105,6 +114,8 @@ def look(root: Root, payload: Payload, probes: Probes | None = None) -> dict[str
         "before": pointer.before if pointer is not None and root.works(pointer.before) else None,
         "backend": backend,
         "why": why,
+        "reason": {"code": advice.reason, "card": advice.card, "lacks": advice.backend if lacks else None},
+        "update_check": is_allowed(root),
         "advice": {"code": advice.code, "what": advice.what, "next": advice.next_step} if advice.code else None,
         "backends": backends,
     }

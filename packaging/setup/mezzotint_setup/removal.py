@@ -1,11 +1,15 @@
 """Removes the program: never images, and models and settings only if asked for."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mezzotint_setup.root import Root, data_folder, remove
+from mezzotint_setup.building import WINDOW
+from mezzotint_setup.errors import SetupFailed
+from mezzotint_setup.install import backend_of
+from mezzotint_setup.root import Root, data_folder, left_root, remove
 
 _OURS = (
     "versions",
@@ -17,6 +21,7 @@ _OURS = (
     "updates.json",
     "lock",
 )
+_LEFT = ("versions", "downloads", "cache", "current.json", "updates.json")  # where another folder was chosen
 _NEVER = {"models", "undecoded", "engine"}
 
 
@@ -35,6 +40,7 @@ def remove_all(
         with root.owned():
             root.drop_parts()
         wanted = [root.path / name for name in _OURS]
+    drop_left_window(root.path, environment, system)
     data = data_folder(environment, system)
     wanted += [data / "engine" / "elsewhere.json", data / "engine" / "python"]  # there, wherever the versions are
     if purge:
@@ -46,6 +52,23 @@ def remove_all(
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     return left
+
+
+def drop_left_window(used: Path, environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> None:
+    """Empty the folder before this one, if it has only what the window needs, and none of it runs."""
+    left = left_root(environment, system)
+    if left is None or left == used or not left.is_dir():
+        return
+    root = Root(left)
+    with contextlib.suppress(SetupFailed, OSError):
+        with root.owned():
+            versions = [one for one in root.versions.iterdir() if not one.name.startswith(".")]
+            if {backend_of(root, one.name) for one in versions} - {WINDOW} or not all(map(root.drop, versions)):
+                return
+            for name in _LEFT:
+                remove(root.path / name)
+        remove(root.path / "lock")
+        left.rmdir()  # unless something else is in it
 
 
 def _settings(environment: Mapping[str, str], system: str) -> list[Path]:

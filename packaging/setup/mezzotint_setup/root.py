@@ -162,11 +162,18 @@ class Root:
         for folder in self.versions.iterdir():
             if folder.name in kept or folder.name.startswith(".") or not folder.is_dir():
                 continue
-            held = HeldFile.take(folder / IN_USE)
-            if held is not None:
-                held.release()
-                with contextlib.suppress(OSError):  # Windows refuses while a program in it runs
-                    remove(folder.replace(self.new_part(folder.name)))
+            self.drop(folder)
+
+    def drop(self, version: Path) -> bool:
+        """Remove the folder of a version; returns False if a window still runs it."""
+        held = HeldFile.take(version / IN_USE)
+        if held is None:
+            return False
+        held.release()
+        try:
+            return remove(version.replace(self.new_part(version.name)))
+        except OSError:  # Windows refuses while a program in it runs
+            return False
 
 
 def _sync() -> None:
@@ -214,21 +221,30 @@ def default_root(environment: Mapping[str, str] = os.environ, system: str = sys.
     """MEZZOTINT_ENGINE_ROOT, else the folder that was chosen, else the system's folder for data."""
     if chosen := environment.get("MEZZOTINT_ENGINE_ROOT"):
         return Path(chosen).expanduser()
-    standard = data_folder(environment, system) / "engine"
-    try:
-        return Path(json.loads((standard / _ELSEWHERE).read_text("utf-8"))["root"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return standard
+    return _chosen("root", environment, system) or data_folder(environment, system) / "engine"
+
+
+def left_root(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> Path | None:
+    """The folder that was in use until another was chosen."""
+    return _chosen("left", environment, system)
 
 
 def remember(root: Path, environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> None:
     """Find this folder by itself from now on."""
     standard = data_folder(environment, system) / "engine"
-    if root.absolute() == standard.absolute():
-        (standard / _ELSEWHERE).unlink(missing_ok=True)
-        return
+    before, root = default_root(environment, system).absolute(), root.absolute()
+    left = left_root(environment, system) if before == root else before
+    told = {"root": str(root)} | ({"left": str(left)} if left else {})
     standard.mkdir(parents=True, exist_ok=True)
-    (standard / _ELSEWHERE).write_text(json.dumps({"root": str(root.absolute())}), "utf-8")
+    (standard / _ELSEWHERE).write_text(json.dumps(told), "utf-8")
+
+
+def _chosen(name: str, environment: Mapping[str, str], system: str) -> Path | None:
+    path = data_folder(environment, system) / "engine" / _ELSEWHERE
+    try:
+        return Path(json.loads(path.read_text("utf-8"))[name])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def data_folder(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> Path:

@@ -6,13 +6,12 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+from mezzotint_setup.building import WINDOW
 from mezzotint_setup.errors import SetupFailed
 from mezzotint_setup.held_file import HeldFile
 from mezzotint_setup.install import Installer, backend_of
 from mezzotint_setup.programs import clean_environment
 from mezzotint_setup.root import IN_USE, Root
-
-WINDOW = "window"
 
 
 def start(installer: Installer, arguments: Sequence[str]) -> int:

@@ -19,18 +19,25 @@ from mezzotint_setup.root import Root, remove
 _LARGEST_INDEX = 1 << 20
 _LARGEST_PAYLOAD = 1 << 30
 _FORMAT = 1
+_ALLOWED = "updates.json"
 
 
 def allow(root: Root, *, allowed: bool) -> None:
     """Remember whether to ask for releases."""
     root.create()
-    (root.path / "updates.json").write_text(json.dumps({"allowed": allowed}), "utf-8")
+    (root.path / _ALLOWED).write_text(json.dumps({"allowed": allowed}), "utf-8")
+
+
+def keep_answer(before: Root, root: Root) -> None:
+    """Ask for releases from another folder, too, where that was allowed."""
+    if is_allowed(before) and not (root.path / _ALLOWED).exists():
+        allow(root, allowed=True)
 
 
 def is_allowed(root: Root) -> bool:
     """Whether it was allowed to ask for releases; not before."""
     try:
-        return json.loads((root.path / "updates.json").read_text("utf-8"))["allowed"] is True
+        return json.loads((root.path / _ALLOWED).read_text("utf-8"))["allowed"] is True
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -92,6 +99,9 @@ def newest(root: Root, index: str, network: Network) -> Release:
     """Ask a release index; raises SetupFailed if that was not allowed or its answer is not understood."""
     if not is_allowed(root):
         raise SetupFailed("not_allowed", "looking for updates is off", "allow it once (check-update --allow)")
+    if not index:
+        what = "this copy of Mezzotint names no address to ask for newer versions"
+        raise SetupFailed("no_index", what, "get a newer one from where this one came from, or give --index URL")
     _require_https(index)
     try:
         with network.open(index) as response:
@@ -125,7 +135,7 @@ def newest(root: Root, index: str, network: Network) -> Release:
 
 def _require_https(address: str) -> None:
     if not address.startswith(("https://", "http://127.0.0.1:")):
-        raise SetupFailed("index", f"{address or 'no address'} is no release index", "use an https address")
+        raise SetupFailed("index", f"{address} is no release index", "use an https address")
 
 
 def newest_payload(root: Root, given: Payload) -> Payload:

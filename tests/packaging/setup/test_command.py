@@ -7,6 +7,8 @@ import pytest
 from setup_made import command, environment, installer, seal
 
 from mezzotint_setup.command import main
+from mezzotint_setup.root import Root, default_root
+from mezzotint_setup.update import is_allowed
 
 
 def events(words, root, payload, said=None):
@@ -85,12 +87,16 @@ def test_text_for_people(said, root, payload):
     assert code == 0 and not root.exists()
 
 
-def test_a_chosen_folder_is_remembered(said, root, monkeypatch):
+def test_a_chosen_folder_is_remembered_and_that_of_the_window_emptied(said, root, payload, tmp_path, monkeypatch):
+    left = tmp_path / "left"
+    installer(left, payload).install("window")
+    (left / "payloads").mkdir()  # an update's: the new version may come from it
+    assert said("check-update", "--allow", "--root", str(left))[0] == 1
+    monkeypatch.setenv("MEZZOTINT_ENGINE_ROOT", str(left))
     assert said("install", "--backend", "window", "--remember")[0] == 0
-    monkeypatch.delenv("MEZZOTINT_ENGINE_ROOT", raising=False)
-    from mezzotint_setup.root import default_root
-
-    assert default_root() == root
+    monkeypatch.delenv("MEZZOTINT_ENGINE_ROOT")
+    assert default_root() == root and is_allowed(Root(root))
+    assert [path.name for path in left.iterdir()] == ["payloads"]
 
 
 def test_the_command_line_of_a_version(root, payload):

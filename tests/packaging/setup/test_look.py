@@ -7,6 +7,7 @@ from mezzotint_setup.look import advise, look
 from mezzotint_setup.machine import Gpu, Machine, Probes
 from mezzotint_setup.payload import Payload
 from mezzotint_setup.root import Root
+from mezzotint_setup.update import allow
 
 
 def machine(*gpus, driver=None, system="linux"):
@@ -47,7 +48,7 @@ def amd(target):
 def test_the_build_for_a_machine(found, backend, code):
     advice = advise(found)
     assert (advice.backend, advice.code) == (backend, code)
-    assert advice.why
+    assert advice.why and (advice.card or "") in advice.why
     if code is not None:
         assert "driver" in advice.what and "https://www.nvidia.com/drivers" in advice.next_step
 
@@ -140,7 +141,9 @@ def test_what_each_build_needs(payload, root, tmp_path):
     assert (told["backend"], told["version"], told["installed"], told["update"]) == ("cpu", "1.0", None, False)
     needs = told["backends"]["cpu"]
     assert needs["disk"] == 100000 and needs["download"] == needs["missing"] > 15000
-    assert told["free"] > 0
+    assert told["free"] > 0 and told["update_check"] is False
+    allow(Root(root), allowed=True)
+    assert look(Root(root), Payload.read(payload), probes)["update_check"] is True
 
 
 def test_a_build_that_this_release_has_not_is_replaced(payload, root, tmp_path):
@@ -148,3 +151,4 @@ def test_a_build_that_this_release_has_not_is_replaced(payload, root, tmp_path):
     probes = Probes(system="linux", run=smi("580.1, 8192, RTX, 8.9"), files=tmp_path)
     told = look(Root(root), Payload.read(payload), probes)
     assert told["backend"] == "cpu" and "no cu130 build" in told["why"]
+    assert told["reason"] == {"code": "nvidia", "card": "RTX", "lacks": "cu130"}

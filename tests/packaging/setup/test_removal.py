@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from mezzotint_setup.removal import remove_all
-from mezzotint_setup.root import Root, data_folder
+from mezzotint_setup.held_file import HeldFile
+from mezzotint_setup.removal import drop_left_window, remove_all
+from mezzotint_setup.root import IN_USE, Root, data_folder, remember
 
 SYSTEMS = {
     "linux": {"settings": ".config/mezzotint/window.json", "queue": ".local/state/mezzotint/queue.sqlite"},
@@ -73,3 +74,39 @@ def test_links_are_not_followed(tmp_path, root):
     (root / "cache").symlink_to(tmp_path / "images")
     assert remove_all(Root(root), environment={"HOME": str(tmp_path)}, system="linux") == []
     assert (tmp_path / "images" / "a.png").exists() and not root.exists()
+
+
+@pytest.fixture
+def left(tmp_path):
+    """The standard folder, after another was chosen."""
+    environment = {"HOME": str(tmp_path)}
+    remember(tmp_path / "chosen", environment, "linux")
+    folder = data_folder(environment, "linux") / "engine"
+
+    def dropped(*names):
+        for path in (*(f"versions/{name}/.proven" for name in names), "cache/a", "downloads/b", "python/c"):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text("{}")
+        drop_left_window(tmp_path / "chosen", environment, "linux")
+        return sorted(path.name for path in folder.iterdir())
+
+    dropped.folder = folder
+    return dropped
+
+
+def test_the_window_is_dropped_where_the_engine_went_elsewhere(left):
+    assert left("1.0-window", "1.0-window.2") == ["elsewhere.json", "python"]
+
+
+def test_a_folder_with_an_engine_is_left_alone(left):
+    assert "versions" in left("1.0-window", "1.0-cpu")
+    assert len(list((left.folder / "versions").iterdir())) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files in use cannot be removed there, which only a program shows")
+def test_a_window_that_runs_is_kept_until_later(left):
+    (left.folder / "versions/1.0-window").mkdir(parents=True)
+    held = HeldFile.take(left.folder / "versions/1.0-window" / IN_USE, shared=True)
+    assert "versions" in left("1.0-window")
+    held.release()
+    assert "versions" not in left("1.0-window")

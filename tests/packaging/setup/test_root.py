@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mezzotint_setup.root import Pointer, Root, data_folder, default_root, interpreter_in, moved, remember
+from mezzotint_setup.root import Pointer, Root, data_folder, default_root, interpreter_in, left_root, moved, remember
 
 
 @pytest.fixture
@@ -73,8 +73,13 @@ def test_the_default_is_the_system_s_folder_unless_another_was_chosen(tmp_path):
     remember(tmp_path / "drive" / "mine", environment, "linux")
     assert default_root(environment, "linux") == tmp_path / "drive" / "mine"
     assert default_root({**environment, "MEZZOTINT_ENGINE_ROOT": "/other"}, "linux") == Path("/other")
-    remember(tmp_path / ".local/share/mezzotint/engine", environment, "linux")
-    assert default_root(environment, "linux") == tmp_path / ".local/share/mezzotint/engine"
+    standard = tmp_path / ".local/share/mezzotint/engine"
+    assert left_root(environment, "linux") == standard
+    remember(tmp_path / "drive" / "mine", environment, "linux")
+    assert left_root(environment, "linux") == standard
+    remember(standard, environment, "linux")
+    assert default_root(environment, "linux") == standard
+    assert left_root(environment, "linux") == tmp_path / "drive" / "mine"
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,18 @@ def test_an_archive_with_another_hash_is_refused(release, root):
     assert Root(root).usable() == "1.0-cpu"
 
 
-@pytest.mark.parametrize("address", ["", "http://example.org/index.json", "file:///etc/passwd"])
+@pytest.mark.parametrize("address", ["http://example.org/index.json", "file:///etc/passwd"])
 def test_only_https(root, payload, address, capsys, in_process):
     words = ["check-update", "--allow", "--jsonl", "--root", str(root), "--payload", str(payload), "--index", address]
     assert main(words) == 1
     assert json.loads(capsys.readouterr().out)["code"] == "index"
+
+
+def test_a_payload_without_an_address_says_so(root, payload, capsys, in_process):
+    (payload / "payload.json").write_text(json.dumps({"version": "1.0", "files": {}}))
+    assert main(["check-update", "--allow", "--jsonl", "--root", str(root), "--payload", str(payload)]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["code"] == "no_index" and "names no address" in told["what"] and "--index" in told["next"]
 
 
 @pytest.mark.parametrize(("version", "than", "is_newer"), [("0.10.0", "0.9.1", True), ("1.0", "1.0", False)])
