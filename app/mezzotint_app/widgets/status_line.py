@@ -25,7 +25,6 @@ class StatusLine(QFrame):
         self.engine = ElidedButton()
         self.engine.setProperty("role", "quiet")
         self.engine.setIconSize(_ICON)
-        self.engine.setToolTip(self.tr("Engine status and log (Ctrl+L)"))
         self.queue = ElidedButton()
         self.queue.setProperty("role", "quiet")
         self.queue.setToolTip(self.tr("Opens the queue (Ctrl+2)"))
@@ -49,11 +48,12 @@ class StatusLine(QFrame):
         self.queue.clicked.connect(self.queue_asked)
         self.cancel.clicked.connect(self.cancel_asked)
 
-    def show_engine(self, text: str, drawing: str, colour: str) -> None:
-        """Show the engine's state as text and a matching icon."""
+    def show_engine(self, text: str, drawing: str, colour: str, tip: str) -> None:
+        """Show the engine's state as text and a matching icon; `tip`: what a click shows."""
         self.engine.setText(text)
         self.engine.setIcon(icon_in(drawing, colour))
         self.engine.setAccessibleName(text)
+        self.engine.setToolTip(tip)
 
     def show_cancel(self, text: str) -> None:
         """Set what the stop button stops; empty hides it."""

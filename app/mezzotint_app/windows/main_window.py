@@ -253,7 +253,7 @@ class MainWindow(QMainWindow):
         self.engine_notice.log_asked.connect(self.dialogs.log)
         self.engine_notice.setup_asked.connect(self._show_setup)
         program.setup.restart_wanted.connect(self._restart)
-        self.line.engine_asked.connect(self.dialogs.log)
+        self.line.engine_asked.connect(self._engine_asked)
         self.line.queue_asked.connect(lambda: self.show_page(QUEUE))
         for keys, act in (("Ctrl+L", self.dialogs.log), ("Ctrl+Q", self.close), ("Ctrl+V", self._paste)):
             QShortcut(QKeySequence(keys), self, act)
@@ -261,6 +261,12 @@ class MainWindow(QMainWindow):
         self._settling.setSingleShot(True)
         self._settling.setInterval(_SETTLED)
         self._settling.timeout.connect(self._keep_place)
+
+    def _engine_asked(self) -> None:
+        if self.program.setup.lacks_engine():
+            self._show_setup()
+        else:
+            self.dialogs.log()
 
     def _show_setup(self) -> None:
         if self.program.setup.lacks_engine():

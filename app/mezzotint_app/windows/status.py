@@ -31,10 +31,15 @@ class Status(QObject):
 
     def _engine(self) -> None:
         engine = self._program.engine_state
-        drawing, colour = _DRAWINGS["starting" if engine.is_starting() else engine.state()]
-        self._line.show_engine(engine.text(), drawing, colour)
         self._line.show_cancel(self._cancel_words())
         self._line.show_memory(self._memory())
+        if self._program.setup.lacks_engine():
+            tip = self.tr("Shows the engine's installation")
+            self._line.show_engine(self.tr("No engine installed"), "download", "muted", tip)
+            return
+        drawing, colour = _DRAWINGS["starting" if engine.is_starting() else engine.state()]
+        tip = self.tr("Engine status and log (Ctrl+L)")
+        self._line.show_engine(engine.text(), drawing, colour, tip)
 
     def _cancel_words(self) -> str:
         engine = self._program.engine_state

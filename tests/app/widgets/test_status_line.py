@@ -15,8 +15,9 @@ def line(qtbot):
 
 
 def test_the_engine_is_told_in_words_and_with_a_drawing(line):
-    line.show_engine("The engine starts", "waiting", "muted")
+    line.show_engine("The engine starts", "waiting", "muted", "Opens the log")
     assert line.engine.text() == line.engine.accessibleName() == "The engine starts"
+    assert line.engine.toolTip() == "Opens the log"
     assert not line.engine.icon().isNull()
 
 
@@ -46,7 +47,7 @@ def test_a_message_fades(qtbot, line, monkeypatch):
 
 @pytest.mark.parametrize(("button", "signal"), [("engine", "engine_asked"), ("queue", "queue_asked")])
 def test_both_sides_can_be_pressed(qtbot, line, button, signal):
-    line.show_engine("a", "done", "good")
+    line.show_engine("a", "done", "good", "")
     line.show_queue("Queue empty")
     with qtbot.waitSignal(getattr(line, signal)):
         qtbot.mouseClick(getattr(line, button), Qt.MouseButton.LeftButton)

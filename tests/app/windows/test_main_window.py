@@ -52,6 +52,16 @@ def test_an_image_of_the_gallery_becomes_the_starting_image(window, program):
     assert program.images.path() == "/images/a.png"
 
 
+def test_without_an_engine_the_status_bar_leads_to_its_installation(qtbot, program, tmp_path, inline):
+    program.setup = made_setup(tmp_path, inline).model
+    window = MainWindow(program)
+    qtbot.addWidget(window, before_close_func=lambda one: one.leave())
+    window.first_run.skipped.emit()
+    assert page(window) == CREATE and window.line.engine.text() == "No engine installed"
+    window.line.engine.click()
+    assert page(window) == FIRST_RUN
+
+
 def test_an_entry_is_edited_again(window, program):
     stage = Stage(model=ModelRef(id="starter-dit"))
     window.queue_page.edit_again.emit(GenerateRequest(prompt="a boat", seed=5, cascade=Cascade(stages=(stage,))))

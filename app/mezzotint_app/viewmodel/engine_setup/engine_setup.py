@@ -11,7 +11,7 @@ from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.engine_setup.command import SetupCommand, Start
 from mezzotint_app.viewmodel.engine_setup.facts import Facts, Needs, Trouble
 from mezzotint_app.viewmodel.engine_setup.machine_look import MachineLook
-from mezzotint_app.viewmodel.engine_setup.texts import trouble_text
+from mezzotint_app.viewmodel.engine_setup.troubles import trouble_text
 from mezzotint_app.window_state import WindowState
 
 _OWN_NAMES = ("mezzotint", "engine")  # folders that are taken as they are; in others, one is made
@@ -43,7 +43,7 @@ class EngineSetup(QObject):
         self.command.done.connect(self._on_done)
         self.command.ended.connect(self._on_ended)
         self.command.changed.connect(self.changed)
-        self.machine.changed.connect(self.changed)
+        self.machine.changed.connect(self._on_look)
 
     def begin(self) -> None:
         """Look at the machine, and for a newer release if that is allowed; called once the window is visible."""
@@ -253,6 +253,13 @@ class EngineSetup(QObject):
 
     def _line(self, words: Sequence[str], root: str) -> tuple[str, ...]:
         return self._bootstrap.words(words, root) if self._bootstrap is not None else ()
+
+    def _on_look(self) -> None:
+        """Take over whether looking for releases is allowed, which the bootstrap's command line can change, too."""
+        told = self.machine.facts.update_check if self.machine.facts is not None else None
+        if told is not None and not (self._root or self.machine.is_asking() or self.command.is_busy()):
+            self._settings.change(update_check=told)
+        self.changed.emit()
 
     def _on_done(self, version: str) -> None:
         self._ready = version if version != self.version_in_use() else ""

@@ -40,6 +40,15 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a build is advised, as a code."""
+
+    code: str
+    card: str | None = None  # the name of the card that it is about
+    lacks: str | None = None  # the build that would be advised if this release had it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """The machine, and the builds that this release has for it."""
 
@@ -55,6 +64,8 @@ class Facts:
     why: str
     advice: Advice | None
     backends: dict[str, Needs]
+    reason: Reason | None = None
+    update_check: bool | None = None  # whether looking for releases is allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +89,7 @@ class Trouble:
 def read(kind: type[T], event: Mapping[str, object]) -> T:
     """Decode an event; fields that a newer bootstrap adds are dropped. Raises ProtocolError."""
     fields = dict(event)
-    for name, part in (("gpus", Gpu), ("backends", Needs), ("advice", Advice)):
+    for name, part in (("gpus", Gpu), ("backends", Needs), ("advice", Advice), ("reason", Reason)):
         if name in fields:
             fields[name] = _known(part, fields[name])
     return decode(kind, _known(kind, fields))

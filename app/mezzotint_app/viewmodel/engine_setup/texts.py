@@ -1,4 +1,4 @@
-"""Texts about the engine's builds, and the next step for each failure of the bootstrap."""
+"""Texts about the engine's builds and the bootstrap's work."""
 
 from PySide6.QtCore import QCoreApplication
 
@@ -69,49 +69,3 @@ def ended_trouble(ending: ProcessExit) -> Trouble:
     what = translate("EngineSetup", "The installer's program ended unexpectedly ({detail})")
     code = "not_started" if ending.kind == "not_started" else "ended"
     return Trouble(code=code, what=what.format(detail=ending.detail or ending.code))
-
-
-def trouble_text(trouble: Trouble) -> str:
-    """What happened, and what to do."""
-    what = (trouble.what[:1].upper() + trouble.what[1:]).rstrip(".")
-    return f"{what}. {_next_step(trouble)}".strip()
-
-
-def _next_step(trouble: Trouble) -> str:
-    retry = translate("EngineSetup", "Try again: what was downloaded is kept.")
-    offline = translate(
-        "EngineSetup",
-        "Check the connection and try again: what was downloaded is kept. Or take the packages from a folder that "
-        "another computer has filled.",
-    )
-    folder = translate("EngineSetup", "Choose another folder above, which you may write to.")
-    again = translate("EngineSetup", "Download Mezzotint's installer again and run it.")
-    cpu = translate("EngineSetup", "Try again, or choose the CPU build above, which works everywhere.")
-    steps = {
-        "no_room": translate("EngineSetup", "Free some space, or choose a folder on another disk above."),
-        "read_only": folder,
-        "disk": folder,
-        "path_long": translate("EngineSetup", "Choose a folder with a shorter path above."),
-        "busy": translate("EngineSetup", "Wait until the other installation has ended, then try again."),
-        "payload": again,
-        "no_lock": cpu,
-        "no_wheel": translate("EngineSetup", "Choose another build above, or use the installer made for this system."),
-        "no_network": offline,
-        "certificate": translate(
-            "EngineSetup",
-            "A proxy or virus scanner seems to come between: add its certificate to the system's, or take the "
-            "packages from a folder.",
-        ),
-        "not_found": offline,
-        "refused": offline,
-        "hash": translate("EngineSetup", "The file was not what was released, and was dropped. Try again."),
-        "missing_wheels": translate("EngineSetup", "Choose a folder that has every package of this build."),
-        "build": cpu,
-        "proof": cpu,
-        "no_before": translate("EngineSetup", "Stay with this version."),
-        "not_allowed": translate("EngineSetup", "Allow looking for updates first."),
-        "index": again,
-        "ended": retry,
-        "not_started": again,
-    }
-    return steps.get(trouble.code, trouble.next)

@@ -8,13 +8,14 @@ from mezzotint_app.amounts import bytes_of, bytes_text
 from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.engine_setup.engine_setup import EngineSetup
 from mezzotint_app.viewmodel.engine_setup.facts import Facts
+from mezzotint_app.viewmodel.engine_setup.reasons import advice_text, why_text
 from mezzotint_app.viewmodel.engine_setup.texts import build_text, cards_text, needs_text
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.icon_button import text_button
 from mezzotint_app.widgets.inputs.batch_path import BatchPath
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.form_rows import align_names
-from mezzotint_app.widgets.labels import plain_label, sentence
+from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.notice_bar import NoticeBar
 
 _DRIVERS = QUrl("https://www.nvidia.com/drivers")
@@ -164,7 +165,7 @@ class EnginePanel(QWidget):
     def _why(self, facts: Facts | None) -> str:
         if facts is None:
             return ""
-        return self.tr("Advised here: {build}. {why}.").format(build=build_text(facts.backend), why=sentence(facts.why))
+        return self.tr("Advised here: {build}. {why}").format(build=build_text(facts.backend), why=why_text(facts))
 
     def _disk(self, facts: Facts | None) -> str:
         needs = self._model.needs()
@@ -181,9 +182,7 @@ class EnginePanel(QWidget):
 
     def _show_notices(self, facts: Facts | None) -> None:
         model = self._model
-        advice = facts.advice if facts is not None else None
-        shown = advice is not None and not model.ready_version()
-        self.advice.show_text(f"{sentence(advice.what)}: {advice.next}." if advice is not None and shown else "")
+        self.advice.show_text(advice_text(facts) if facts is not None and not model.ready_version() else "")
         self.trouble.show_text(model.trouble_text())
         ready = self.tr("Version {version} is installed and works.").format(version=model.ready_version())
         self.ready.show_text("\n".join((ready, *model.command.notes)) if model.ready_version() else "")

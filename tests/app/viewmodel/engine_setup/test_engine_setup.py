@@ -267,3 +267,18 @@ def test_an_event_of_another_kind_does_no_harm(used):
     run.say("progress", done="x", total=2)
     run.say("unknown")
     assert used.model.trouble().code == "payload"
+
+
+def test_whether_looking_is_allowed_is_told_by_the_bootstrap(used):
+    used.model.machine.ask()
+    used.runs.look(INSTALLED, update_check=True)
+    assert used.model.may_check()
+    used.model.allow_check(False)
+    used.model.machine.ask()
+    used.runs.look(INSTALLED, update_check=True)  # asked before
+    assert not used.model.may_check()
+    used.runs.done("check-update", "")
+    used.runs.look(INSTALLED, update_check=False)
+    used.model.set_root("/mnt")
+    used.runs.look(INSTALLED, update_check=True)  # of another folder
+    assert not used.model.may_check()
