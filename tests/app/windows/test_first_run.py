@@ -3,6 +3,7 @@
 import pytest
 from fake_setup import made_setup
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
 
 from mezzotint_app.windows.first_run import FirstRun
 
@@ -52,3 +53,18 @@ def test_without_an_engine_it_is_installed_here(qtbot, tmp_path, inline, first):
     page.focus_first()
     wanted = page.engine.install_button if first else page.prompt
     qtbot.waitUntil(lambda: page.focusWidget() is wanted)
+
+
+def test_it_is_installed_from_a_folder_by_keys_alone(qtbot, tmp_path, inline):
+    made = made_setup(tmp_path, inline)
+    page = FirstRun(made.model)
+    qtbot.addWidget(page)
+    page.show()
+    page.focus_first()
+    qtbot.waitUntil(page.engine.install_button.hasFocus)
+    qtbot.keyClick(page.engine.install_button, Qt.Key.Key_Tab)
+    qtbot.keyClick(page.engine.wheels_button, Qt.Key.Key_Space)
+    page.engine.findChild(QFileDialog).fileSelected.emit("/wheels")
+    assert page.focusWidget() is page.engine.pause_button
+    made.runs.done("install", "1.0-cu130")
+    assert page.focusWidget() is page.engine.start_button

@@ -83,6 +83,7 @@ class EnginePanel(QWidget):
         self.start_button = _button(
             self.tr("Start now"), self.tr("Close this window and open it with the new version; jobs wait in the queue")
         )
+        self.start_button.setProperty("role", "primary")
         self.trouble.add_button(self.retry_button)
         self.advice.add_button(self.driver_button)
         self.ready.add_button(self.start_button)
@@ -136,6 +137,7 @@ class EnginePanel(QWidget):
 
     def _show(self) -> None:
         model, facts = self._model, self._model.facts()
+        focused = self.window().focusWidget()
         looking = self.tr("Looking…") if model.machine.is_asking() else self.tr("unknown")
         self.cards.setText(cards_text(facts) if facts is not None else looking)
         self.driver.setText((facts.driver if facts is not None else "") or "")
@@ -146,6 +148,7 @@ class EnginePanel(QWidget):
         self._show_builds(facts)
         self._show_notices(facts)
         self._show_work()
+        self._keep_focus(focused)
 
     def _show_builds(self, facts: Facts | None) -> None:
         model = self._model
@@ -199,14 +202,19 @@ class EnginePanel(QWidget):
         text = self.tr("Resume") if model.is_begun() else self.tr("Install")
         self.install_button.setText(text)
         self.install_button.setAccessibleName(text)
-        focused = any(button.hasFocus() for button in (self.install_button, self.pause_button, self.retry_button))
         for button in (self.install_button, self.wheels_button):
             button.setVisible(not command.is_busy() and not model.ready_version())
             button.setEnabled(model.can_install() and model.has_room())
         self.pause_button.setVisible(command.pauses())
         self.look_button.setVisible(self.install_button.isVisibleTo(self))
-        if focused or (self._focus_later and self._is_undecided()):
-            self.focus_first()  # also where the button that had the focus is hidden now
+
+    def _keep_focus(self, before: QWidget | None) -> None:
+        """Move the focus to what is to be done next, where the part that had it cannot have it any longer."""
+        lost = (
+            before is not None and self.isAncestorOf(before) and not (before.isVisibleTo(self) and before.isEnabled())
+        )
+        if lost or (self._focus_later and self._is_undecided()):
+            self.focus_first()
 
     def _is_undecided(self) -> bool:
         """Whether the user has not moved the focus out of here."""
