@@ -1,7 +1,7 @@
 """The welcome page: one click generates an image with the bundled model, or installs the engine for it."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.engine_setup.engine_setup import EngineSetup
@@ -44,6 +44,8 @@ class FirstRun(QWidget):
         )
         self.skip_button = text_button("right", self.tr("Skip"), self.tr("Opens the Create page"))
         self._build()
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(True)  # Enter presses it, as in a dialog
         self.prompt.returnPressed.connect(self._make)
         self.make_button.clicked.connect(self._make)
         self.folder_button.clicked.connect(self.add_folder_asked)

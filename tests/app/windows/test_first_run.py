@@ -63,8 +63,10 @@ def test_it_is_installed_from_a_folder_by_keys_alone(qtbot, tmp_path, inline):
     page.focus_first()
     qtbot.waitUntil(page.engine.install_button.hasFocus)
     qtbot.keyClick(page.engine.install_button, Qt.Key.Key_Tab)
-    qtbot.keyClick(page.engine.wheels_button, Qt.Key.Key_Space)
+    qtbot.keyClick(page.engine.wheels_button, Qt.Key.Key_Return)
     page.engine.findChild(QFileDialog).fileSelected.emit("/wheels")
     assert page.focusWidget() is page.engine.pause_button
     made.runs.done("install", "1.0-cu130")
     assert page.focusWidget() is page.engine.start_button
+    with qtbot.waitSignal(made.model.restart_wanted):
+        qtbot.keyClick(page.engine.start_button, Qt.Key.Key_Return)
