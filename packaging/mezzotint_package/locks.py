@@ -86,6 +86,7 @@ class Resolver:
             asked.write_text("\n".join(wanted), "utf-8")
             command = [str(self.uv), "pip", "compile", "-q", "--no-config", "--no-header", "--generate-hashes"]
             command += ["--format", "pylock.toml", "--python-platform", target.uv_platform, "--python-version", python]
+            command += ["--python", sys.executable]  # else it downloads a Python of that version
             command += ["--only-binary", ":all:", "-c", str(self.project / "constraints.txt"), "-o", str(answer)]
             floor = dict(os.environ, MACOSX_DEPLOYMENT_TARGET="14.0")
             done = subprocess.run([*command, *self.index.arguments, str(asked)], env=floor, check=False)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,6 +46,7 @@ class Release:
     def __init__(self, options: Options, say: Callable[[str], None]) -> None:
         self._options = options
         self._say = say
+        self._scratch = tempfile.TemporaryDirectory()
         self.epoch = epoch(options.project)
 
     def build(self, kind: str) -> Path:
@@ -90,15 +90,13 @@ class Release:
     @cached_property
     def wheel(self) -> Path:
         """Our wheel, built once."""
-        with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder]
-            command.append(str(self._options.project))
-            told = dict(os.environ, SOURCE_DATE_EPOCH=str(self.epoch))
-            if subprocess.run(command, env=told, check=False).returncode:
-                raise PackagingError("pip could not build the wheel; its reason is above")
-            [built] = Path(folder).glob("mezzotint-*.whl")
-            self._options.work.mkdir(parents=True, exist_ok=True)
-            return Path(shutil.copy(built, self._options.work / built.name))
+        folder = self._scratch.name
+        command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, str(self._options.project)]
+        told = dict(os.environ, SOURCE_DATE_EPOCH=str(self.epoch))
+        if subprocess.run(command, env=told, check=False).returncode:
+            raise PackagingError("pip could not build the wheel; its reason is above")
+        [built] = Path(folder).glob("mezzotint-*.whl")
+        return built
 
     def locks(self, target: Target) -> dict[str, str]:
         """Return the locks of a system by backend: those of the given folder, or new ones."""

@@ -8,12 +8,14 @@ import sys
 import time
 import tomllib
 import urllib.request
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
+import window_check
 from changed_wheel import changed
 from fresh_debian import Debian
 
-from mezzotint_package import linux
 from mezzotint_package.archives import Member
 from mezzotint_package.fetched import sha256
 from mezzotint_package.payload import Parts, laid_out, payload
@@ -26,8 +28,8 @@ xvfb-run -a sh -c 'mezzotint-app & app=$!; for n in $(seq 120); do
 """
 
 
-def check(deb: Path, project: Path, work: Path) -> dict[str, float]:
-    """Go through everything in each system; returns figures."""
+def check(deb: Path, systems: Sequence[Future[Path]], work: Path) -> dict[str, float]:
+    """Go through everything in each system, which debootstrap makes meanwhile; returns figures."""
     unpacked = work / "unpacked"
     shutil.rmtree(unpacked, ignore_errors=True)
     _unpack(deb, unpacked)
@@ -36,23 +38,23 @@ def check(deb: Path, project: Path, work: Path) -> dict[str, float]:
     _fetch(library / "locks", wheels)
     version = json.loads((library / "payload.json").read_text("utf-8"))["version"]
     newer, broken = f"{version}.post1", f"{version}.post2"
-    update = work / "update" / f"mezzotint_{newer}_amd64.deb"
-    update.parent.mkdir(exist_ok=True)
-    inside = linux.tree(project, _payload(library, newer, work), newer, 1767225600)
-    update.write_bytes(linux.deb(project, inside, newer, 1767225600))
+    update = _update(deb, _payload(library, newer, work), newer, work / "update")
     shutil.rmtree(work / "broken", ignore_errors=True)
     laid_out(_payload(library, broken, work, broken=True), work / "broken")
     figures: dict[str, float] = {"deb_mb": deb.stat().st_size / 1e6}
-    for suite in SUITES:
+    shared = {wheels: "/wheels", deb.parent: "/deb", update.parent: "/update", work / "broken": "/broken"}
+    shared[Path(sys.base_prefix)] = "/opt/python"  # stands in for a Python that uv would download
+    shared[Path(window_check.__file__).parent] = window_check.TESTS
+    for suite, archive in zip(SUITES, systems, strict=True):
         print(suite, flush=True)
-        shared = {wheels: "/wheels", deb.parent: "/deb", update.parent: "/update", work / "broken": "/broken"}
-        shared[Path(sys.base_prefix)] = "/opt/python"  # stands in for a Python that uv would download
-        system = Debian.make(suite, work, work / "system", shared)
-        figures |= {f"{suite}_{name}": value for name, value in _whole_life(system, deb, update, library).items()}
+        system = Debian.make(archive.result(), work / "system", shared)
+        pictures = work / "screenshots" if suite == SUITES[0] else None
+        found = _whole_life(system, deb, update, library, pictures)
+        figures |= {f"{suite}_{name}": value for name, value in found.items()}
     return figures
 
 
-def _whole_life(system: Debian, deb: Path, update: Path, library: Path) -> dict[str, float]:
+def _whole_life(system: Debian, deb: Path, update: Path, library: Path, pictures: Path | None) -> dict[str, float]:
     version, newer = deb.name.split("_")[1], update.name.split("_")[1]
     system.run("apt-get update -q", network=True)
     system.run(f"apt-get install -q -y --no-install-recommends /deb/{deb.name}", network=True)
@@ -69,7 +71,10 @@ def _whole_life(system: Debian, deb: Path, update: Path, library: Path) -> dict[
     do(_STARTED)
     window = time.monotonic() - begun
     begun = time.monotonic()
-    do("mezzotint-setup install --backend cpu --wheels /wheels")
+    if pictures is not None:
+        window_check.check(system, "/wheels", pictures, python)
+    else:
+        do("mezzotint-setup install --backend cpu --wheels /wheels")
     do(_IMAGE.format(name="first"))
     first = time.monotonic() - begun
     do(_STARTED)
@@ -113,6 +118,22 @@ def _python(system: Debian, library: Path) -> str:
         return ""
     program = f"/opt/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
     return f"export MEZZOTINT_PYTHON={program} LD_LIBRARY_PATH=/opt/python/lib; "
+
+
+def _update(deb: Path, payload: dict[str, Member], version: str, folder: Path) -> Path:
+    """Return the package with another payload, quickly made: not compressed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    inside, made = folder / "inside", folder / f"mezzotint_{version}_amd64.deb"
+    inside.parent.mkdir()
+    subprocess.run(["dpkg-deb", "-R", deb, inside], check=True)
+    shutil.rmtree(inside / "usr/lib/mezzotint")
+    laid_out(payload, inside / "usr/lib/mezzotint")
+    control = inside / "DEBIAN/control"
+    control.write_text(re.sub("(?m)^Version: .*", f"Version: {version}", control.read_text("utf-8")), "utf-8")
+    (inside / "DEBIAN/md5sums").unlink()
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "-b", inside, made], check=True, capture_output=True)
+    shutil.rmtree(inside)
+    return made
 
 
 def _payload(library: Path, version: str, work: Path, *, broken: bool = False) -> dict[str, Member]:

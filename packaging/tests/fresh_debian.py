@@ -7,8 +7,23 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-INCLUDED = "ca-certificates,fonts-dejavu-core,python3,x11-utils,xauth,xvfb"
+INCLUDED = "ca-certificates,fonts-dejavu-core,python3,x11-utils,xauth,xdotool,xvfb"
 USER = "tester"
+
+
+def bootstrapped(suite: str, kept: Path) -> Path:
+    """Return the archive of a system, made by debootstrap the first time."""
+    archive = kept / f"{suite}.tar"
+    if not archive.is_file():
+        fresh = kept / suite
+        shutil.rmtree(fresh, ignore_errors=True)
+        command = ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", suite, str(fresh)]
+        with (kept / f"{suite}.log").open("w") as log:
+            subprocess.run([*command, "http://deb.debian.org/debian"], stdout=log, stderr=log, check=True)
+        subprocess.run(["tar", "-C", fresh, "-cf", archive.with_suffix(".part"), "."], check=True)
+        archive.with_suffix(".part").replace(archive)
+        shutil.rmtree(fresh)
+    return archive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,18 +34,8 @@ class Debian:
     shared: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
-    def make(cls, suite: str, kept: Path, root: Path, shared: dict[Path, str]) -> "Debian":
-        """Unpack the system that debootstrap made once."""
-        archive = kept / f"{suite}.tar"
-        if not archive.is_file():
-            fresh = kept / suite
-            shutil.rmtree(fresh, ignore_errors=True)
-            command = ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", suite, str(fresh)]
-            with (kept / f"{suite}.log").open("w") as log:
-                subprocess.run([*command, "http://deb.debian.org/debian"], stdout=log, stderr=log, check=True)
-            subprocess.run(["tar", "-C", fresh, "-cf", archive.with_suffix(".part"), "."], check=True)
-            archive.with_suffix(".part").replace(archive)
-            shutil.rmtree(fresh)
+    def make(cls, archive: Path, root: Path, shared: dict[Path, str]) -> "Debian":
+        """Unpack a system that debootstrap made once."""
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
         subprocess.run(["tar", "-C", root, "-xf", archive], check=True)

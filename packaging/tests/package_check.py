@@ -1,6 +1,7 @@
 """`make package-check`: builds the installers, then installs, updates, breaks and removes them; as root on Debian."""
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -8,14 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import debian_check
 import structure_check
 import wheel_check
 import windows_check
+from fresh_debian import bootstrapped
 
+from mezzotint_package import fetched
 from mezzotint_package.release import SYSTEMS, Options, Release
+from mezzotint_package.targets import TARGETS
 
 _PROJECT = Path(__file__).parents[2]
 _NEEDED: dict[str, tuple[str, ...]] = {
@@ -42,21 +48,25 @@ def main() -> int:
     _install([name for kind in chosen.only for name in _NEEDED[kind]])
     work = chosen.work.absolute()
     work.mkdir(parents=True, exist_ok=True)
+    pool = ThreadPoolExecutor(2)
+    systems = [pool.submit(bootstrapped, suite, work) for suite in debian_check.SUITES if "deb" in chosen.only]
     checks: dict[str, Callable[[Path], dict[str, float]]] = {
         "wheel": lambda path: wheel_check.check(path, _PROJECT, work),
-        "deb": lambda path: debian_check.check(path, _PROJECT, work),
+        "deb": lambda path: debian_check.check(path, systems, work),
         "nsis": lambda path: windows_check.check(path, work),
         "appimage": lambda path: structure_check.check_appimage(path, work),
         "macos": lambda path: structure_check.check_macos(path, work),
     }
     figures: dict[str, float] = {}
     for kind in chosen.only:
+        since = time.monotonic()
         if kind == "locks":
             wheel_check.check_locks(_PROJECT, work)
-            continue
-        path = _built(kind, chosen.built) if chosen.built else _twice(kind, work)
-        print(path, flush=True)
-        figures |= checks[kind](path)
+        else:
+            path = _built(kind, chosen.built) if chosen.built else _twice(kind, work)
+            print(path, flush=True)
+            figures |= checks[kind](path)
+        print(f"{kind}: {time.monotonic() - since:.0f} s", flush=True)
     figures["seconds"] = time.monotonic() - begun
     print(json.dumps({name: round(value, 1) for name, value in figures.items()}, indent=1))
     return 0
@@ -65,13 +75,22 @@ def main() -> int:
 def _twice(kind: str, work: Path) -> Path:
     """Build an installer two times, which must come out the same."""
     runtime = structure_check.runtime(work) if kind == "appimage" else None
-    shared = {"project": _PROJECT, "work": work / "downloads", "runtime": runtime}
-    locks = Release(Options(output=work, **shared), print).write_locks([SYSTEMS[kind]]) if kind in SYSTEMS else None
-    first, second = (
-        Release(Options(output=work / name, locks=locks, **shared), print).build(kind) for name in ("built", "again")
-    )
+    locks = _locks(SYSTEMS[kind], work) if kind in SYSTEMS else None
+    options = Options(project=_PROJECT, output=work / "built", work=work / "downloads", runtime=runtime, locks=locks)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(
+            lambda one: Release(one, print).build(kind), (options, replace(options, output=work / "again"))
+        )
     assert first.read_bytes() == second.read_bytes(), f"{first.name} came out in two ways"
     return first
+
+
+@functools.cache
+def _locks(system: str, work: Path) -> Path:
+    """Lock a system's packages once, and get its uv."""
+    downloads = work / "downloads"
+    fetched.uv(TARGETS[system], downloads)
+    return Release(Options(project=_PROJECT, output=work, work=downloads), print).write_locks([system])
 
 
 def _built(kind: str, folder: Path) -> Path:

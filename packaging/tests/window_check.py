@@ -1,0 +1,44 @@
+"""The window of the installed program in a fresh Debian, from the first start to the first image, with pictures."""
+
+import io
+import shutil
+import struct
+from pathlib import Path
+
+from fresh_debian import Debian
+from PIL import Image
+
+TESTS = "/tests"  # where the system sees this folder
+_SIZE = "1280x720"
+_SHOWN = ("engine", "installing", "ready", "prompt", "image")  # those of the manual; "folder" is the system's dialog
+
+
+def check(system: Debian, wheels: str, output: Path, environment: str = "") -> None:
+    """Drive it as the user would; writes a picture of each step."""
+    system.run(
+        f"{environment} cd; python3 {TESTS}/window_drive.py {wheels} $HOME/.screen {_SIZE} 2>&1",
+        user="tester",
+    )
+    kept = system.home(".screen")
+    output.mkdir(parents=True, exist_ok=True)
+    for number, name in enumerate(_SHOWN, 1):
+        (output / f"install-{number}-{name}.webp").write_bytes(_compressed(_read(kept / f"{name}.xwd")))
+    shutil.rmtree(kept)
+
+
+def _read(dump: Path) -> Image.Image:
+    """Return the picture in a dump of a window (XWD, with 32 bits for a pixel, as Xvfb writes it)."""
+    data = dump.read_bytes()
+    header = struct.unpack_from(">25I", data)
+    size, width, height, line, colours = header[0], header[4], header[5], header[12], header[19]
+    pixels = data[size + 12 * colours :]
+    return Image.frombytes("RGB", (width, height), pixels[: line * height], "raw", "BGRX", line)
+
+
+def _compressed(image: Image.Image) -> bytes:
+    found = []
+    for options in ({"lossless": True, "quality": 100}, {"quality": 82}):
+        buffer = io.BytesIO()
+        image.save(buffer, "WEBP", method=6, **options)
+        found.append(buffer.getvalue())
+    return min(found, key=len)
