@@ -36,9 +36,9 @@ def _read(dump: Path) -> Image.Image:
 
 
 def _compressed(image: Image.Image) -> bytes:
-    found = []
-    for options in ({"lossless": True, "quality": 100}, {"quality": 82}):
-        buffer = io.BytesIO()
-        image.save(buffer, "WEBP", method=6, **options)
-        found.append(buffer.getvalue())
-    return min(found, key=len)
+    """Encode as WebP: few colours without loss, or all colours with loss, whichever is smaller."""
+    few, lossless = image.quantize(128, dither=Image.Dither.NONE).convert("RGB"), io.BytesIO()
+    few.save(lossless, "WEBP", lossless=True, quality=100, method=6)
+    lossy = io.BytesIO()
+    image.save(lossy, "WEBP", quality=82, method=6)
+    return min(lossless.getvalue(), lossy.getvalue(), key=len)

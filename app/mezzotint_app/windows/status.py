@@ -24,6 +24,7 @@ class Status(QObject):
         self._program, self._line, self._window = program, line, window
         program.engine.changed.connect(self._engine)
         program.engine_state.changed.connect(self._engine)
+        program.setup.changed.connect(self._engine)
         line.cancel_asked.connect(program.engine_state.cancel)
         program.queue.summary.changed.connect(self._queue)
         self._engine()
@@ -34,12 +35,19 @@ class Status(QObject):
         self._line.show_cancel(self._cancel_words())
         self._line.show_memory(self._memory())
         if self._program.setup.lacks_engine():
-            tip = self.tr("Shows the engine's installation")
-            self._line.show_engine(self.tr("No engine installed"), "download", "muted", tip)
+            self._line.show_engine(*self._installation(), self.tr("Shows the engine's installation"))
             return
         drawing, colour = _DRAWINGS["starting" if engine.is_starting() else engine.state()]
         tip = self.tr("Engine status and log (Ctrl+L)")
         self._line.show_engine(engine.text(), drawing, colour, tip)
+
+    def _installation(self) -> tuple[str, str, str]:
+        setup = self._program.setup
+        if setup.ready_version():
+            return self.tr("Engine installed"), "done", "good"
+        if setup.command.pauses():
+            return self.tr("Installing the engine"), "download", "text"
+        return self.tr("No engine installed"), "download", "muted"
 
     def _cancel_words(self) -> str:
         engine = self._program.engine_state

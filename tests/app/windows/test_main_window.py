@@ -53,13 +53,18 @@ def test_an_image_of_the_gallery_becomes_the_starting_image(window, program):
 
 
 def test_without_an_engine_the_status_bar_leads_to_its_installation(qtbot, program, tmp_path, inline):
-    program.setup = made_setup(tmp_path, inline).model
+    made = made_setup(tmp_path, inline)
+    program.setup = made.model
     window = MainWindow(program)
     qtbot.addWidget(window, before_close_func=lambda one: one.leave())
     window.first_run.skipped.emit()
     assert page(window) == CREATE and window.line.engine.text() == "No engine installed"
     window.line.engine.click()
     assert page(window) == FIRST_RUN
+    made.model.install()
+    assert window.line.engine.text() == "Installing the engine"
+    made.runs.done("install", "1.0-cu130")
+    assert window.line.engine.text() == "Engine installed"
 
 
 def test_an_entry_is_edited_again(window, program):
