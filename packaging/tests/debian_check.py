@@ -9,8 +9,9 @@ import time
 import tomllib
 import urllib.request
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import window_check
 from changed_wheel import changed
@@ -35,13 +36,14 @@ def check(deb: Path, systems: Sequence[Future[Path]], work: Path) -> dict[str, f
     _unpack(deb, unpacked)
     library = unpacked / "usr/lib/mezzotint"
     wheels = work / "wheels"
+    begun = time.monotonic()
     _fetch(library / "locks", wheels)
+    figures: dict[str, float] = {"wheels_seconds": time.monotonic() - begun, "deb_mb": deb.stat().st_size / 1e6}
     version = json.loads((library / "payload.json").read_text("utf-8"))["version"]
     newer, broken = f"{version}.post1", f"{version}.post2"
     update = _update(deb, _payload(library, newer, work), newer, work / "update")
     shutil.rmtree(work / "broken", ignore_errors=True)
     laid_out(_payload(library, broken, work, broken=True), work / "broken")
-    figures: dict[str, float] = {"deb_mb": deb.stat().st_size / 1e6}
     shared = {wheels: "/wheels", deb.parent: "/deb", update.parent: "/update", work / "broken": "/broken"}
     shared[Path(sys.base_prefix)] = "/opt/python"  # stands in for a Python that uv would download
     shared[Path(window_check.__file__).parent] = window_check.TESTS
@@ -154,18 +156,25 @@ def _payload(library: Path, version: str, work: Path, *, broken: bool = False) -
 def _fetch(locks: Path, folder: Path) -> None:
     """Get the wheels of the window and of the CPU build that this machine's Python can use."""
     folder.mkdir(parents=True, exist_ok=True)
+    wheels: dict[str, dict[str, Any]] = {}
     for backend in ("window", "cpu"):
         for package in tomllib.loads((locks / f"pylock.{backend}.toml").read_text("utf-8"))["packages"]:
-            for wheel in package["wheels"]:
-                path = folder / wheel["name"]
-                other = re.search(r"-cp3(\d+)-cp3\1-", wheel["name"])
-                if other and int(other[1]) not in (11, 13, sys.version_info[1]):  # Debian's, and the stand-in
-                    continue
-                if path.is_file() and sha256(path) == wheel["hashes"]["sha256"]:
-                    continue
-                with urllib.request.urlopen(wheel["url"], timeout=120) as answer, path.open("wb") as file:
-                    shutil.copyfileobj(answer, file)
-                assert sha256(path) == wheel["hashes"]["sha256"], wheel["url"]
+            wheels |= {wheel["name"]: wheel for wheel in package["wheels"] if _is_used(wheel["name"])}
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda wheel: _got(wheel, folder / wheel["name"]), wheels.values()))
+
+
+def _is_used(name: str) -> bool:
+    other = re.search(r"-cp3(\d+)-cp3\1-", name)
+    return not other or int(other[1]) in (11, 13, sys.version_info[1])  # Debian's, and the stand-in
+
+
+def _got(wheel: dict[str, Any], path: Path) -> None:
+    if path.is_file() and sha256(path) == wheel["hashes"]["sha256"]:
+        return
+    with urllib.request.urlopen(wheel["url"], timeout=120) as answer, path.open("wb") as file:
+        shutil.copyfileobj(answer, file)
+    assert sha256(path) == wheel["hashes"]["sha256"], wheel["url"]
 
 
 def _unpack(deb: Path, folder: Path) -> None:
