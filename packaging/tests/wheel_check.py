@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import venv
 import zipfile
 from pathlib import Path
@@ -34,10 +35,10 @@ def check(wheel: Path, project: Path, work: Path) -> dict[str, float]:
     (work / "home").mkdir()
 
     def run(*words: str | Path) -> str:
-        print("  " + " ".join(map(str, words))[:120], flush=True)
-        return subprocess.run(
-            words, cwd=work / "home", env=environment, check=True, capture_output=True, text=True
-        ).stdout
+        begun = time.monotonic()
+        done = subprocess.run(words, cwd=work / "home", env=environment, check=True, capture_output=True, text=True)
+        print(f"  {time.monotonic() - begun:6.1f} s  {' '.join(map(str, words))[-90:]}", flush=True)
+        return done.stdout
 
     venv.create(work / "clean", with_pip=True)
     scripts = work / "clean/bin"

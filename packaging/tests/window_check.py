@@ -10,6 +10,7 @@ from PIL import Image
 
 TESTS = "/tests"  # where the system sees this folder
 _SIZE = "1280x720"
+_FLAT = 10000  # colours that a page without images has at most
 _SHOWN = ("engine", "installing", "ready", "prompt", "image")  # those of the manual; "folder" is the system's dialog
 
 
@@ -36,9 +37,11 @@ def _read(dump: Path) -> Image.Image:
 
 
 def _compressed(image: Image.Image) -> bytes:
-    """Encode as WebP: few colours without loss, or all colours with loss, whichever is smaller."""
-    few, lossless = image.quantize(128, dither=Image.Dither.NONE).convert("RGB"), io.BytesIO()
-    few.save(lossless, "WEBP", lossless=True, quality=100, method=6)
-    lossy = io.BytesIO()
-    image.save(lossy, "WEBP", quality=82, method=6)
-    return min(lossless.getvalue(), lossy.getvalue(), key=len)
+    """Encode as WebP: pages of text without loss in fewer colours, images with loss."""
+    buffer = io.BytesIO()
+    if image.getcolors(_FLAT) is None:
+        image.save(buffer, "WEBP", quality=82, method=6)
+    else:
+        few = image.quantize(128, dither=Image.Dither.NONE).convert("RGB")
+        few.save(buffer, "WEBP", lossless=True, quality=100, method=6)
+    return buffer.getvalue()
