@@ -190,6 +190,7 @@ class MainWindow(QMainWindow):
         self.create_page.open_full_screen.connect(lambda paths, index: dialogs.view(list(paths), index))
         self.create_page.show_settings_of.connect(dialogs.settings_of_image)
         self.create_page.result.menu_opening.connect(self.image_actions.add_to)
+        self.create_page.result.canvas_wanted.connect(self._open_in_canvas)
         self.queue_page.edit_again.connect(self._edit_again)
         self.queue_page.create_asked.connect(lambda: self.show_page(CREATE))
         self.queue_page.open_full_screen.connect(dialogs.view)

@@ -26,6 +26,7 @@ class CreateResult(QWidget):
 
     full_screen_wanted = Signal(tuple, int)  # paths, and index of the one to show
     settings_wanted = Signal(str)
+    canvas_wanted = Signal(str)
     menu_opening = Signal(object, str)  # QMenu, and path: others may add to it
 
     def __init__(
@@ -229,6 +230,7 @@ class CreateResult(QWidget):
         menu.addAction(icon("full-screen"), self.tr("Full screen"), lambda: self._open(path))
         menu.addAction(icon("image"), self.tr("Use as init image"), lambda: self._model.images.set_image(path))
         menu.addAction(icon("edit"), self.tr("Edit this image"), lambda: self._model.edit_image(path))
+        menu.addAction(icon("canvas"), self.tr("Open in canvas"), lambda: self.canvas_wanted.emit(path))
         result = next((one for one in self._preview.results() if one.path == path), None)
         if result is not None:
             menu.addAction(icon("reuse"), self.tr("Reuse seed"), lambda: self._model.seed.set(result.seed))

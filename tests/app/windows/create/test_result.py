@@ -124,6 +124,10 @@ def test_results_can_be_shown_opened_and_begun_from(kit, page):
     QTest.keyClick(strip, Qt.Key.Key_Return)
     assert opened == [(("/2.png", "/1.png", "/0.png"), 1)]
     actions = {action.text(): action for action in page.result.menu_for("/0.png").actions()}
+    painted = []
+    page.result.canvas_wanted.connect(painted.append)
+    actions["Open in canvas"].trigger()
+    assert painted == ["/0.png"]
     actions["Use as init image"].trigger()
     actions["Reuse seed"].trigger()
     actions["Load settings…"].trigger()
