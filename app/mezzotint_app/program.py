@@ -26,6 +26,7 @@ from mezzotint_app.viewmodel.batch.state import BatchesState
 from mezzotint_app.viewmodel.batch.turn import GpuTurn
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
 from mezzotint_app.viewmodel.canvas.keeping import CanvasKeeping
+from mezzotint_app.viewmodel.canvas.settings import CanvasSettings, keep_settings
 from mezzotint_app.viewmodel.create.again import ImagesAgain
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
@@ -192,6 +193,8 @@ class Program(QObject):
             life=self.engine,
         )
         self.canvas = CanvasModel(self.create, self.access, self.runner, self.librarian, self.pool, self)
+        self.canvas_settings = self._stored(state_path("canvas"), CanvasSettings)
+        keep_settings(self.canvas, self.canvas_settings)
         self.canvas_keeping = CanvasKeeping(self.canvas, paths.state_folder() / "canvas.ora", self.pool, self)
         self.create.preview.count_as(self.queue.running)
         self.picture_maker = PictureMaker(self.access, self.runner, self.cards, self.create, self.settings, self)
@@ -278,6 +281,7 @@ class Program(QObject):
             self.window_state,
             self.create_state,
             self.gallery_state,
+            self.canvas_settings,
             self.batches_state,
             self.train_state,
         )
