@@ -16,7 +16,7 @@ from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.frame import around
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
 from mezzotint_app.viewmodel.canvas.init_image import choice_of, read_init_image
-from mezzotint_app.viewmodel.canvas.layers import PICTURE, LayerKind
+from mezzotint_app.viewmodel.canvas.layers import PICTURE, Layer, LayerKind
 from mezzotint_app.viewmodel.canvas.opening import Layers, OpenRasterOpener
 from mezzotint_app.viewmodel.canvas.png import Shown, png_of
 from mezzotint_app.viewmodel.canvas.tiles import Changed, TileStore, tiles_of
@@ -97,8 +97,15 @@ class CanvasModel(QObject):
             tiles = TileStore().painted(where, lambda painter: painter.fillPath(selection, QColor(255, 255, 255)))
             self._add_layer("mask", tiles)
 
-    def _add_layer(self, kind: LayerKind, tiles: Changed) -> None:
-        if not self.document.add_tiles(kind, "", tiles):
+    def copy_layer(self) -> None:
+        """Add a copy of the active layer above it."""
+        layer = self.document.active()
+        if layer is not None:
+            fields = {"opacity": layer.opacity, "x": layer.x, "y": layer.y}
+            self._add_layer(layer.kind, dict(self.document.store(layer.id).all()), name=layer.name, **fields)
+
+    def _add_layer(self, kind: LayerKind, tiles: Changed, *, name: str = "", **fields: float) -> None:
+        if not self.document.add_tiles(kind, name, tiles, **fields):
             self.message.emit(self.tr("The canvas has too many layers. Remove one first."))
 
     # ---- files
@@ -119,10 +126,13 @@ class CanvasModel(QObject):
 
         def add(tiles: Changed, where: QRect) -> None:
             self._set_busy(False)
-            was_empty = self.document.is_empty()
-            self.document.add_tiles("image", Path(path).stem[:200], tiles)
+            document, name, was_empty = self.document, Path(path).stem[:200], self.document.is_empty()
+            if document.is_untouched():  # no empty layer is left below
+                document.reset([(Layer(id=0, kind="image", name=name), tiles)], document.frame())
+            else:
+                document.add_tiles("image", name, tiles)
             if was_empty:
-                self.document.set_frame(around(where, self.tools.step))
+                document.set_frame(around(where, self.tools.step))
             self.shown.emit(where)
 
         self._set_busy(True)
@@ -142,6 +152,10 @@ class CanvasModel(QObject):
         self.candidates.clear()
         self.document.reset(layers, frame)
         self._saved_as_is = True
+        self.show_everything()
+
+    def show_everything(self) -> None:
+        """Have all that is painted seen, and the frame."""
         self.shown.emit(self.document.content().united(self.document.frame()))
 
     def open_init_image(self) -> None:
@@ -160,12 +174,12 @@ class CanvasModel(QObject):
     def save_file(self, path: str) -> None:
         """Write an OpenRaster file with all layers, or a PNG of the picture; an existing file is replaced."""
         self.document.end_step()
-        layers, frame, area = self.snapshot(), self.document.frame(), self.document.bounds()
-        is_png = not path.lower().endswith(".ora")
-        if area.isEmpty() or area.width() * area.height() > LARGEST_AREA:
-            size = f"{area.width()} × {area.height()}"
-            self.message.emit(self.tr("A picture of {size} pixels cannot be saved.").format(size=size))
+        problem = self._why_not_saved(path)
+        if problem:
+            self.message.emit(problem)
             return
+        layers, frame, was_saved = self.snapshot(), self.document.frame(), self._saved_as_is
+        is_png = not path.lower().endswith(".ora")
 
         def write() -> None:
             seen = [(layer, store) for layer, store in layers if layer.visible and layer.kind in PICTURE]
@@ -174,18 +188,34 @@ class CanvasModel(QObject):
 
         def done(_none: None) -> None:
             self._set_busy(False)
-            self._saved_as_is = self._saved_as_is or not is_png
             self.message.emit(self.tr("Saved: {name}").format(name=os.path.basename(path)))  # noqa: PTH119  of a text
 
+        def failed(error: Exception) -> None:
+            self._saved_as_is = self._saved_as_is and was_saved
+            self._failed(error)
+
         self._set_busy(True)
-        self._saved_as_is = False
-        self._pool.run(write, done, self._failed)
+        self._saved_as_is = was_saved or not is_png  # until it is changed
+        self._pool.run(write, done, failed)
+
+    def _why_not_saved(self, path: str) -> str:
+        area, name = self.document.bounds(), os.path.basename(path)  # noqa: PTH119  of a text
+        if not path.lower().endswith((".ora", ".png")):
+            words = self.tr("{name} was not saved: end the name in .ora (all layers) or .png (the picture).")
+            return words.format(name=name)
+        if area.isEmpty():
+            return self.tr("There is nothing on visible layers to save yet.")
+        if area.width() * area.height() > LARGEST_AREA:
+            size = f"{area.width()} × {area.height()}"
+            return self.tr("A picture of {size} pixels cannot be saved.").format(size=size)
+        return ""
 
     def clear(self) -> None:
         """Begin an empty canvas, which cannot be undone."""
         self.candidates.clear()
         self.document.reset(frame=self.document.frame())
         self._saved_as_is = True
+        self.shown.emit(self.document.frame())
 
     # ---- inside
 

@@ -107,12 +107,12 @@ class CanvasDocument(QObject):
         """Add a layer above the active one, with an image whose upper left corner is at `at`; returns its id, or 0."""
         return self.add_tiles(kind, name, {} if image is None else tiles_of(image, *at))
 
-    def add_tiles(self, kind: LayerKind, name: str, tiles: Changed) -> int:
+    def add_tiles(self, kind: LayerKind, name: str, tiles: Changed, **fields: Any) -> int:  # noqa: ANN401
         """Add a layer above the active one, with tiles that were cut elsewhere; returns its id, or 0."""
         if len(self._state.layers) >= MOST_LAYERS:
             return 0
         self._ids += 1
-        layer = Layer(id=self._ids, kind=kind, name=name)
+        layer = Layer(id=self._ids, kind=kind, name=name, **fields)
         self._stores[layer.id] = TileStore()
         above = 1 + next((n for n, one in enumerate(self.layers()) if one.id == self._state.active), -1)
         layers = (*self.layers()[:above], layer, *self.layers()[above:])
@@ -164,7 +164,7 @@ class CanvasDocument(QObject):
     def select_rest(self) -> None:
         """Select what is not selected, of the picture and the frame."""
         whole = QPainterPath()
-        whole.addRect(QRectF(self.bounds().united(self.frame())))
+        whole.addRect(QRectF(self.content().united(self.frame())))
         self.select(combined(whole, self._state.selection or whole, "subtract") or QPainterPath())
 
     def erase_selection(self) -> bool:
@@ -313,7 +313,8 @@ class CanvasDocument(QObject):
             self._stores[self._ids].put(tiles)
         where = frame or QRect(*_FRAME)
         values = (where.left(), where.top(), where.width(), where.height())
-        self._state = CanvasState(layers=tuple(found), active=found[-1].id, frame=values)
+        active = next((one for one in reversed(found) if one.visible), found[-1])
+        self._state = CanvasState(layers=tuple(found), active=active.id, frame=values)
         for signal in (self.layers_changed, self.frame_changed, self.selection_changed, self.history_changed):
             signal.emit()
         self.changed.emit(before.united(self.bounds()))

@@ -64,6 +64,7 @@ class CanvasKeeping(QObject):
         self._is_read = True
         if self._model.document.is_empty():
             self._model.document.reset(layers, frame)
+            self._model.show_everything()
             self._changed = False
 
     def _not_restored(self, error: Exception) -> None:

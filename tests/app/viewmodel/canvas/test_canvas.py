@@ -42,7 +42,7 @@ def test_images_are_added_side_by_side_and_the_frame_goes_to_the_first(model, tm
     model.open_file(picture(tmp_path / "a.png", 300, 204))
     assert model.document.frame() == QRect(0, 0, 304, 208), "a multiple of the model's step"
     model.open_file(picture(tmp_path / "b.png", 20, 20))
-    assert seen[1].left() > 300 and [one.name for one in model.document.layers()[1:]] == ["a", "b"]
+    assert seen[1].left() > 300 and [one.name for one in model.document.layers()] == ["a", "b"]
     model.add_image("/missing.png")
     assert model.said == ["no image: /missing.png"] and not model.is_busy()
 
@@ -58,17 +58,24 @@ def test_saved_and_opened_again(model, tmp_path):
     assert Image.open(tmp_path / "out.png").size == (30, 20) and not model.is_saved()
     model.save_file(str(tmp_path / "out.ora"))
     assert model.is_saved() and "out.ora" in model.said[-1]
+    model.save_file(str(tmp_path / "out.png"))
+    assert model.is_saved(), "a picture beside it loses nothing"
+    model.save_file(str(tmp_path / "version 1.2"))
+    assert "version 1.2 was not saved" in model.said[-1] and len(list(tmp_path.glob("version*"))) == 0
     model.clear()
     assert model.document.is_empty() and not model.document.can_undo()
     model.save_file(str(tmp_path / "empty.png"))
-    assert not (tmp_path / "empty.png").exists()
+    assert not (tmp_path / "empty.png").exists() and "nothing" in model.said[-1]
     model.open_file(str(tmp_path / "out.ora"))
-    assert [one.kind for one in model.document.layers()] == ["image", "image", "mask"] and model.is_saved()
+    assert [one.kind for one in model.document.layers()] == ["image", "mask"] and model.is_saved()
     (tmp_path / "bad.ora").write_bytes(b"PK")
     model.open_file(str(tmp_path / "bad.ora"))
-    assert "OpenRaster" in model.said[-1] and len(model.document.layers()) == 3
+    assert "OpenRaster" in model.said[-1] and len(model.document.layers()) == 2
+    model.new_layer("sketch")
+    model.tools.press(QPointF(5, 5))
+    model.tools.release()
     model.save_file(str(tmp_path / "no" / "out.ora"))
-    assert not model.is_busy() and "out.ora" in model.said[-1]
+    assert not model.is_busy() and "out.ora" in model.said[-1] and not model.is_saved()
 
 
 def test_layers_have_names_and_a_limit(model):

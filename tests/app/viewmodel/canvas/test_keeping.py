@@ -15,7 +15,8 @@ class Model(QObject):
     """As much of a CanvasModel as is kept."""
 
     message = Signal(str)
-    snapshot = CanvasModel.snapshot
+    shown = Signal(QRect)
+    snapshot, show_everything = CanvasModel.snapshot, CanvasModel.show_everything
 
     def __init__(self):
         super().__init__()
