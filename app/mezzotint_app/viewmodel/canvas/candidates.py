@@ -52,6 +52,7 @@ class Candidates(QObject):
         self._all: list[Candidate] = []
         self._at = 0
         self._before = False
+        document.changed.connect(self._show_change)
         runner.saved.connect(self._saved)
         runner.ended.connect(self._ended)
 
@@ -120,6 +121,12 @@ class Candidates(QObject):
         self._all = [one for one in self._all if not any(one is other for other in gone)]
         self._at, self._before = min(self._at, max(len(self._all) - 1, 0)), False
         self.changed.emit()
+
+    def _show_change(self, where: QRect) -> None:
+        """Show what is painted or undone beneath the candidate."""
+        found = self.shown()
+        if found is not None and where.intersects(found.frame):
+            self.show_before(before=True)
 
     # ---- the runner's events
 

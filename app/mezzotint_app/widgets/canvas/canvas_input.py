@@ -150,7 +150,7 @@ class Canvas(CanvasView):
     # ---- keyboard
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
-        if not (self._moved(event) or self._pressed(event) or self._commanded(event.text().lower())):
+        if not (self._moved(event) or self._pressed(event) or self.command(event.text().lower())):
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:  # noqa: N802, D102
@@ -187,7 +187,8 @@ class Canvas(CanvasView):
             return False
         return True
 
-    def _commanded(self, key: str) -> bool:
+    def command(self, key: str) -> bool:
+        """Do what a key without modifiers stands for; returns False if that is nothing."""
         tools, brush = self.tools, self.tools.brush()
         acts: dict[str, Callable[[], object]] = {
             "[": lambda: tools.set_brush(size=brush.size / STEP),

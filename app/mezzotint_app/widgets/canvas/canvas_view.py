@@ -33,6 +33,7 @@ class CanvasView(QWidget):
         self._scale, self._origin = 0.5, QPointF(-64, -64)  # of the canvas, in the view's upper left corner
         self._overlay: tuple[QImage, QRect] | None = None
         self._pointer: QPointF | None = None
+        self._part: QRect | None = None  # that is shown as large as possible; None: after panning and zooming
         self._more = QTimer(self)  # draws the tiles that did not fit into the last frame
         self._more.setSingleShot(True)
         self._more.timeout.connect(self.update)
@@ -68,10 +69,12 @@ class CanvasView(QWidget):
 
     def pan(self, across: float, down: float) -> None:
         """Move the picture by this many pixels of the view."""
+        self._part = None
         self._move(self._origin - QPointF(across, down) / self._scale, self._scale)
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom around a point of the view (None: its middle)."""
+        self._part = None
         at = self.rect().center().toPointF() if at is None else at
         scale = min(max(self._scale * factor, SMALLEST), LARGEST)
         self._move(self.to_canvas(at) - at / scale, scale)
@@ -85,7 +88,8 @@ class CanvasView(QWidget):
         self.show_part(self.document.content().united(self.document.frame()))
 
     def show_part(self, where: QRect) -> None:
-        """Show a part of the canvas, with a margin."""
+        """Show a part of the canvas, with a margin, until the view is moved."""
+        self._part = where
         across, down = (self.width() - 48) / max(where.width(), 1), (self.height() - 48) / max(where.height(), 1)
         scale = min(max(min(across, down), SMALLEST), LARGEST)
         middle = QPointF(where.x() + where.width() / 2, where.y() + where.height() / 2)
@@ -103,6 +107,8 @@ class CanvasView(QWidget):
         super().resizeEvent(event)
         if not event.oldSize().isValid():
             self.fit()
+        elif self._part is not None and not self.tools.is_busy():
+            self.show_part(self._part)
 
     # ---- what is shown beside the document
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from create_page import generated, kit_of
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QColor, QImage, QPainterPath
 
 from mezzotint.control_protocol import ControlRef
@@ -215,6 +215,11 @@ def test_candidates_are_stepped_through_accepted_and_discarded(canvas, kit, monk
     assert canvas.overlay()[1] == FRAME
     found.show_before(True)
     assert canvas.overlay() is None
+    found.show_before(False)
+    canvas.document.draw_image(square(9, 9), QPoint(900, 0))
+    assert canvas.overlay() is not None
+    canvas.document.draw_image(square(9, 9), FRAME.topLeft())
+    assert canvas.overlay() is None, "what is painted in its frame is seen"
     found.discard()
     found.step(-1)
     assert found.current().seed == 1

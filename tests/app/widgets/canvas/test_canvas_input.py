@@ -55,6 +55,19 @@ def test_a_drag_paints_and_is_seen(canvas):
     assert shown(canvas, 100, 76) == QColor("red"), "panning moves the picture with its pixels"
 
 
+def test_what_is_shown_stays_in_sight_until_the_view_is_moved(canvas):
+    canvas.resize(400, 200)
+    assert canvas.rect_in_view(QRect(0, 0, 352, 252)).bottom() < 200
+    canvas.tools.press(QPointF(5, 5))
+    scale = canvas.scale()
+    canvas.resize(400, 150)
+    assert canvas.scale() == scale, "not during a stroke"
+    canvas.tools.release()
+    canvas.pan(5, 5)
+    canvas.resize(400, 300)
+    assert canvas.scale() == scale
+
+
 def test_the_wheel_zooms_around_the_pointer_and_two_fingers_pan(canvas):
     at = QPointF(100, 50)
     before = canvas.to_canvas(at)
