@@ -1,4 +1,4 @@
-"""Prompt, inpainting settings and Generate, for the frame."""
+"""Prompt and inpainting settings, for the frame."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,18 +8,14 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QFormLayout,
-    QHBoxLayout,
-    QPushButton,
     QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
-from mezzotint_app.resources import icon_in
 from mezzotint_app.viewmodel.canvas.generation import CanvasGeneration
 from mezzotint_app.viewmodel.create.controls import with_model
 from mezzotint_app.viewmodel.create.images.image_input import MAX_FEATHER, MAX_PADDING
-from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.inputs.control_row import ControlRow
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.widgets.inputs.form_rows import align_names
@@ -56,22 +52,13 @@ class GeneratePanel(QWidget):
         self._strength.setMinimum(-1)
         self._strength.setSpecialValueText(self.tr("Automatic"))
         self._feather = _spin(self.tr("Feather"), self.tr("Width of the soft edge inside the mask"), MAX_FEATHER, " px")
-        self._count = _spin(self.tr("Images"), self.tr("Number of candidates"), 64, "")
-        self._count.setMinimum(1)
         self.control = ControlRow(is_layer=True)
-        self._button = QPushButton(icon_in("play", "accent_text"), self.tr("Generate"))
-        self._button.setProperty("role", "primary")
-        self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter)"))
-        self._cancel = icon_button("cancel", self.tr("Cancel what is being generated"))
-        self._cancel.clicked.connect(model.create.preview.stop)
-        self._line = plain_label(role="muted", wrap=True)
-        self._problem = plain_label(role="warning", wrap=True)
         self._build()
         self._connect()
         self.show_model()
 
     def _build(self) -> None:
-        form = QFormLayout()
+        form = self._form = QFormLayout()
         form.setHorizontalSpacing(12)
         form.setVerticalSpacing(6)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
@@ -81,7 +68,6 @@ class GeneratePanel(QWidget):
             (self.tr("Feather"), self._feather),
             (self.tr("Area"), self._area),
             (self.tr("Padding"), self._padding),
-            (self.tr("Images"), self._count),
         ):
             form.addRow(words, widget)
         align_names(form)
@@ -92,12 +78,6 @@ class GeneratePanel(QWidget):
         column.addWidget(Field(self.tr("Prompt"), self.prompt))
         column.addWidget(self.control)
         column.addLayout(form)
-        for one in (self._line, self._problem):
-            column.addWidget(one)
-        row = QHBoxLayout()
-        row.addWidget(self._button, 1)
-        row.addWidget(self._cancel)
-        column.addLayout(row)
 
     def _connect(self) -> None:
         model = self._model
@@ -108,13 +88,10 @@ class GeneratePanel(QWidget):
         self._area.currentIndexChanged.connect(lambda _n: self._choose(area=self._area.currentData()))
         self._padding.valueChanged.connect(lambda value: self._choose(padding=value))
         self._feather.valueChanged.connect(lambda value: self._choose(feather=value))
-        self._count.valueChanged.connect(lambda value: model.create.chosen.change(count=value))
         self.control.edited.connect(lambda values: self._choose(control=replace(model.choice().control, **values)))
         self.control.model_wanted.connect(self.choose_controlnet)
         self.control.model_chosen.connect(self._use_controlnet)
-        self._button.clicked.connect(lambda: model.generate())
         model.changed.connect(self.show_model)
-        model.create.preview.changed.connect(self._show_progress)
         self._soon = QTimer(self)  # the frame follows the mouse; its words need not
         self._soon.setSingleShot(True)
         self._soon.setInterval(100)
@@ -137,37 +114,24 @@ class GeneratePanel(QWidget):
         self._model.choose(replace(self._model.choice(), **fields))  # type: ignore[arg-type]
 
     def show_model(self) -> None:
-        """Show the settings, and what prevents generating."""
+        """Show the settings."""
         model, choice = self._model, self._model.choice()
         self.control.show_networks(model.create.models.controlnets())
         if self.prompt.text() != model.create.prompts.prompt():
             self.prompt.show_text(model.create.prompts.prompt())
-        inputs = (self._fill, self._strength, self._feather, self._area, self._padding, self._count)
+        inputs = (self._fill, self._strength, self._feather, self._area, self._padding)
         for widget in inputs:
             widget.blockSignals(True)
         self._fill.setCurrentIndex(max(self._fill.findData(choice.fill), 0))
         self._strength.setValue(-1 if choice.strength is None else round(100 * choice.strength))
         self._feather.setValue(choice.feather)
-        self._count.setValue(model.create.chosen.settings().count)
         self._area.setCurrentIndex(max(self._area.findData(choice.area), 0))
         self._padding.setValue(choice.padding)
-        self._padding.setEnabled(choice.area == "masked")
+        self._form.setRowVisible(self._padding, choice.area == "masked")
         for widget in inputs:
             widget.blockSignals(False)
         self.control.setVisible(model.has_control())
         self.control.show_control(replace(choice.control, image=self.tr("Control layer")))
-        problem = model.problem()
-        self._show_progress()
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
-        self._button.setEnabled(not problem and not model.is_preparing())
-
-    def _show_progress(self) -> None:
-        preview, frame = self._model.create.preview, self._model.document.frame()
-        name = self._model.create.chosen.model()
-        size = f"{name}, {frame.width()} × {frame.height()}" if name else ""
-        self._line.setText(preview.line() if preview.is_working() else size)
-        self._cancel.setEnabled(preview.is_working() and not preview.is_stopping())
 
 
 def _choices(name: str, tooltip: str, choices: Sequence[tuple[str, str | None]]) -> QComboBox:

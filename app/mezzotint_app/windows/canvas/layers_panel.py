@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QMenu,
+    QSizePolicy,
     QSlider,
     QToolButton,
     QVBoxLayout,
@@ -43,7 +44,8 @@ class LayersPanel(QWidget):
         self.list.setAccessibleName(self.tr("Layers"))
         self.list.setToolTip(self.tr("Tools change the selected layer; Space shows or hides it"))
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.list.setMinimumHeight(96)
+        self.list.setMinimumHeight(118)
+        self.list.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # the room that is left
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._opacity = QSlider(Qt.Orientation.Horizontal)
         self._opacity.setRange(0, 100)
@@ -52,8 +54,11 @@ class LayersPanel(QWidget):
         buttons = QHBoxLayout()
         buttons.setSpacing(2)
         add = icon_button("add", self.tr("Add a layer"))
-        add.clicked.connect(lambda: self._show_kinds(add))
+        add.clicked.connect(lambda: self._show_new(add))
+        change = icon_button("layers", self.tr("Change the layer's kind"))
+        change.clicked.connect(lambda: self._show_menu(change, self._kinds(change, self._change_kind)))
         buttons.addWidget(add)
+        buttons.addWidget(change)
         self._add_buttons(buttons)
         opacity = QHBoxLayout()
         opacity.addWidget(plain_label(self.tr("Opacity")))
@@ -96,21 +101,35 @@ class LayersPanel(QWidget):
         if layer is not None:
             act(layer)
 
-    def _show_kinds(self, button: QToolButton) -> None:
+    def _show_new(self, button: QToolButton) -> None:
+        menu = self._kinds(button, self._model.new_layer)
+        menu.addSeparator()
+        menu.addAction(icon("copy"), self.tr("Copy of the selected layer"), self._model.copy_layer)
+        self._show_menu(button, menu)
+
+    def _kinds(self, button: QToolButton, act: Callable[[LayerKind], object]) -> QMenu:
         menu = QMenu(button)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for kind in KINDS:
             action = menu.addAction(icon(_DRAWINGS[kind]), kind_name(kind))
             action.setToolTip(self._purpose(kind))
-            action.triggered.connect(lambda _on=False, kind=kind: self._model.new_layer(kind))
+            action.triggered.connect(lambda _on=False, kind=kind: act(kind))
         menu.setToolTipsVisible(True)
+        return menu
+
+    def _show_menu(self, button: QToolButton, menu: QMenu) -> None:
         menu.popup(button.mapToGlobal(QPoint(0, button.height())))
+
+    def _change_kind(self, kind: LayerKind) -> None:
+        """Make the layer one of another kind: an image that is opened, for example, a reference."""
+        self._document.end_step()
+        self._with_active(lambda one: self._document.change_layer(one.id, kind=kind))
 
     def _purpose(self, kind: LayerKind) -> str:
         return {
             "image": self.tr("Pixels of the picture"),
             "mask": self.tr("Where the picture is generated anew"),
-            "control": self.tr("The image of the ControlNet that is chosen on Create"),
+            "control": self.tr("The image of a ControlNet"),
             "reference": self.tr("A reference image, for models that edit"),
             "sketch": self.tr("Colours that generation starts from"),
         }[kind]
@@ -119,17 +138,16 @@ class LayersPanel(QWidget):
 
     def _show(self) -> None:
         active = self._document.active()
+        layers = self._document.layers()[::-1]
         with QSignalBlocker(self.list):
-            self.list.clear()
-            for layer in reversed(self._document.layers()):
-                item = QListWidgetItem(icon_in(_DRAWINGS[layer.kind], "text"), layer.name or kind_name(layer.kind))
-                item.setData(_ID, layer.id)
-                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-                item.setCheckState(Qt.CheckState.Checked if layer.visible else Qt.CheckState.Unchecked)
-                item.setToolTip(plain_tooltip(f"{kind_name(layer.kind)}: {layer.name}"))
-                self.list.addItem(item)
+            if [self.list.item(row).data(_ID) for row in range(self.list.count())] != [one.id for one in layers]:
+                self.list.clear()  # only then: a click that chooses a layer ends on the item where it began
+                for _ in layers:
+                    self.list.addItem(QListWidgetItem())
+            for row, layer in enumerate(layers):
+                _fill(self.list.item(row), layer)
                 if active is not None and layer.id == active.id:
-                    self.list.setCurrentItem(item)
+                    self.list.setCurrentRow(row)
         with QSignalBlocker(self._opacity):
             self._opacity.setValue(round(100 * active.opacity) if active is not None else 100)
 
@@ -169,3 +187,12 @@ class LayersPanel(QWidget):
     def _scaled(self, layer: Layer, percent: int) -> None:
         if percent != 100 and not self._document.scale_layer(layer.id, percent / 100):
             self._model.message.emit(self.tr("The layer is empty, or would become too large."))
+
+
+def _fill(item: QListWidgetItem, layer: Layer) -> None:
+    item.setIcon(icon_in(_DRAWINGS[layer.kind], "text"))
+    item.setText(layer.name or kind_name(layer.kind))
+    item.setData(_ID, layer.id)
+    item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+    item.setCheckState(Qt.CheckState.Checked if layer.visible else Qt.CheckState.Unchecked)
+    item.setToolTip(plain_tooltip(f"{kind_name(layer.kind)}: {layer.name}"))

@@ -3,18 +3,20 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QImage, QKeySequence, QPainterPath
+from PySide6.QtGui import QAction, QImage, QKeyEvent, QKeySequence, QPainterPath
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QInputDialog, QScrollArea, QVBoxLayout, QWidget
 
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
+from mezzotint_app.viewmodel.dropped.folder_of_images import SUFFIXES
 from mezzotint_app.widgets.canvas.canvas_input import Canvas
 from mezzotint_app.widgets.confirm import confirm
 from mezzotint_app.windows.canvas.candidates_bar import CandidatesBar
+from mezzotint_app.windows.canvas.generate_bar import GenerateBar
 from mezzotint_app.windows.canvas.generate_panel import GeneratePanel
 from mezzotint_app.windows.canvas.layers_panel import LayersPanel
 from mezzotint_app.windows.canvas.toolbar import CanvasToolbar
 
-_READ = (".ora", ".png", ".jpg", ".jpeg", ".webp")
+_READ = (".ora", *SUFFIXES)
 _SIDE = 300  # pixels of the column on the right
 
 
@@ -30,6 +32,7 @@ class CanvasPage(QWidget):
         self.toolbar = CanvasToolbar(self.canvas, model.document, model.tools)
         self.layers = LayersPanel(model)
         self.generate = GeneratePanel(model.generation)
+        self.bar = GenerateBar(model.generation)
         self.candidates = CandidatesBar(model)
         self._build()
         self._add_keys()
@@ -39,6 +42,11 @@ class CanvasPage(QWidget):
         self.toolbar.region_asked.connect(self.ask_region)
         self.toolbar.mask_asked.connect(model.mask_selection)
         self.toolbar.clear_asked.connect(lambda: self._unless_unsaved(model.clear))
+        for done in (self.candidates.accept, self.candidates.discard):
+            done.clicked.connect(self._leave_candidates)
+        self.layers.list.itemClicked.connect(lambda _item: self.canvas.setFocus())  # its keys choose tools again
+        model.candidates.changed.connect(self._enable_keys)
+        self._enable_keys()
         model.overlay_changed.connect(lambda: self.canvas.show_overlay(model.overlay()))
         model.message.connect(self.message)
         model.shown.connect(self.canvas.show_part)
@@ -61,9 +69,16 @@ class CanvasPage(QWidget):
         side = QScrollArea()
         side.setWidget(column)
         side.setWidgetResizable(True)
-        side.setFixedWidth(_SIDE)
+        side.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # a click beside its controls leaves the focus on the canvas
         side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         side.setAccessibleName(self.tr("Layers and generation"))
+        right = QWidget()
+        right.setFixedWidth(_SIDE)
+        below = QVBoxLayout(right)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(0)
+        below.addWidget(side, 1)
+        below.addWidget(self.bar)
         middle = QVBoxLayout()
         middle.setSpacing(0)
         middle.addWidget(self.canvas, 1)
@@ -71,7 +86,7 @@ class CanvasPage(QWidget):
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addLayout(middle, 1)
-        row.addWidget(side)
+        row.addWidget(right)
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
         page.setSpacing(0)
@@ -80,29 +95,49 @@ class CanvasPage(QWidget):
 
     def _add_keys(self) -> None:
         model, candidates = self._model, self._model.candidates
-        everywhere, on_canvas = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-        keys: tuple[tuple[str, Callable[[], object], QWidget, Qt.ShortcutContext], ...] = (
-            ("Ctrl+Return", model.generation.generate, self, everywhere),
-            ("Ctrl+O", self.ask_open, self, everywhere),
-            ("Ctrl+S", self.ask_save, self, everywhere),
-            ("Ctrl+Z", model.document.undo, self.canvas, on_canvas),
-            ("Ctrl+Shift+Z", model.document.redo, self.canvas, on_canvas),
-            ("Ctrl+Y", model.document.redo, self.canvas, on_canvas),
-            ("PgUp", lambda: candidates.step(-1), self.canvas, on_canvas),
-            ("PgDown", lambda: candidates.step(1), self.canvas, on_canvas),
-            ("X", lambda: candidates.show_before(candidates.shown() is not None), self.canvas, on_canvas),
-            ("Shift+Return", model.accept, self.canvas, on_canvas),
-            ("Del", self._delete, self.canvas, on_canvas),
-            ("Ctrl+A", self._select_frame, self.canvas, on_canvas),
-            ("Ctrl+D", lambda: model.document.select(QPainterPath()), self.canvas, on_canvas),
-            ("Ctrl+Shift+I", model.document.select_rest, self.canvas, on_canvas),
+        for key, act in (
+            ("Ctrl+Return", model.generation.generate),
+            ("Ctrl+O", self.ask_open),
+            ("Ctrl+S", self.ask_save),
+            ("Ctrl+Z", model.document.undo),
+            ("Ctrl+Shift+Z", model.document.redo),
+            ("Ctrl+Y", model.document.redo),
+            ("Ctrl+A", self._select_frame),
+            ("Ctrl+D", lambda: model.document.select(QPainterPath())),
+            ("Ctrl+Shift+I", model.document.select_rest),
+        ):
+            self._add_key(self, key, act)
+        of_candidates: tuple[tuple[str, Callable[[], object]], ...] = (
+            ("PgUp", lambda: candidates.step(-1)),
+            ("PgDown", lambda: candidates.step(1)),
+            ("X", lambda: candidates.show_before(candidates.shown() is not None)),
+            ("Shift+Return", model.accept),
         )
-        for key, act, where, context in keys:
-            action = QAction(where)
-            action.setShortcut(QKeySequence(key))
-            action.setShortcutContext(context)
-            action.triggered.connect(lambda _checked=False, act=act: act())
-            where.addAction(action)
+        self._of_candidates = [self._add_key(self, key, act) for key, act in of_candidates]
+        self._add_key(self.canvas, "Del", self._delete).setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+
+    def _add_key(self, where: QWidget, key: str, act: Callable[[], object]) -> QAction:
+        action = QAction(where)
+        action.setShortcut(QKeySequence(key))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        action.triggered.connect(lambda _checked=False: act())
+        where.addAction(action)
+        return action
+
+    def _enable_keys(self) -> None:
+        """Leave keys to lists and the like while there are no candidates."""
+        for action in self._of_candidates:
+            action.setEnabled(self._model.candidates.current() is not None)
+
+    def _leave_candidates(self) -> None:
+        """Give the focus to the canvas once the bar with the button is gone."""
+        if self.candidates.isHidden():
+            self.canvas.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Keys of tools and zoom work wherever the focus is, if nothing there needs them."""
+        if not self.canvas.command(event.text().lower()):
+            super().keyPressEvent(event)
 
     def _delete(self) -> None:
         """Discard the candidate, or else erase what is selected."""

@@ -4,7 +4,7 @@ import pytest
 from create_page import kit_of
 from PySide6.QtCore import QMimeData, QRect, Qt, QUrl
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QToolButton
+from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QMenu, QToolButton
 
 from mezzotint_app.viewmodel.canvas.candidates import Candidate
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel
@@ -35,6 +35,12 @@ def button(page, name):
 
 def dialog(kind):
     return next(one for one in QApplication.topLevelWidgets() if isinstance(one, kind) and one.isVisible())
+
+
+def choose(words):
+    menu = dialog(QMenu)
+    next(one for one in menu.actions() if one.text() == words).trigger()
+    menu.close()
 
 
 def test_layers_are_listed_from_the_top_and_changed(page):
@@ -75,25 +81,67 @@ def test_settings_of_generation_and_generate(page, qtbot):
     panel._strength.setValue(-1)
     assert generation.choice().strength is None
     with qtbot.waitSignal(generation.queued):
-        panel._button.click()
-    assert not panel._cancel.isEnabled()
+        page.bar._button.click()
+    assert not page.bar._cancel.isEnabled()
     page.kit.runner.begin(page.kit.queue._opened().claim("test"))
-    panel._cancel.click()
-    assert page.kit.runner.stopped == 1 and not panel._cancel.isEnabled()
+    page.bar._cancel.click()
+    assert page.kit.runner.stopped == 1 and not page.bar._cancel.isEnabled()
+    page.bar._count.setValue(3)
+    assert generation.create.chosen.settings().count == 3
     generation.create.chosen.set_model("broken")
-    assert not panel._button.isEnabled() and "damaged" in panel._problem.text()
+    assert not page.bar._button.isEnabled() and "damaged" in page.bar._problem.text()
+
+
+def test_padding_is_asked_only_for_the_masked_area(page):
+    assert page.generate._padding.isHidden()
+    page.generate._area.setCurrentIndex(1)
+    assert not page.generate._padding.isHidden()
+
+
+def test_a_layer_is_copied_and_becomes_one_of_another_kind(page):
+    document = page.model.document
+    document.add_layer("image", "boat", QImage(9, 9, QImage.Format.Format_RGB32), (3, 4))
+    button(page, "Add a layer").click()
+    choose("Copy of the selected layer")
+    button(page, "Change the layer's kind").click()
+    choose("Reference")
+    assert [(one.kind, one.name) for one in document.layers()[1:]] == [("image", "boat"), ("reference", "boat")]
+    assert document.content_of(document.layers()[2].id) == QRect(3, 4, 9, 9)
+    document.undo()
+    assert document.layers()[2].kind == "image"
+
+
+def test_keys_of_tools_work_beside_the_canvas(page, qtbot):
+    page.model.new_layer("mask")
+    page.activateWindow()
+    rows = page.layers.list
+    qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=rows.visualItemRect(rows.item(1)).center())
+    assert page.model.document.active().kind == "image" and page.canvas.hasFocus()
+    slider = page.toolbar._hardness
+    slider.setFocus()
+    qtbot.keyClick(slider, Qt.Key.Key_E)
+    assert page.model.tools.tool() == "eraser"
+    page.generate.prompt.setFocus()
+    qtbot.keyClicks(page.generate.prompt, "boat")
+    assert page.model.tools.tool() == "eraser" and page.generate.prompt.toPlainText().endswith("boat")
 
 
 def test_candidates_have_a_bar(page):
     image, frame = QImage(64, 64, QImage.Format.Format_RGB32), QRect(0, 0, 64, 64)
     image.fill(0xFF00FF00)
-    assert page.candidates.isHidden()
+    keys = {one.shortcut().toString(): one for one in page.actions()}
+    assert page.candidates.isHidden() and not keys["X"].isEnabled()
     page.model.candidates._add(Candidate(path="/a.png", seed=7, frame=frame, image=image))
     assert not page.candidates.isHidden() and "seed 7" in page.candidates._words.whole_text()
     page.candidates._before.click()
     assert page.canvas._overlay is None
+    keys["X"].trigger()
+    assert page.canvas._overlay is not None
+    page.activateWindow()
+    page.candidates.accept.setFocus()
     page.candidates.accept.click()
     assert page.candidates.isHidden() and not page.model.document.is_empty()
+    assert page.canvas.hasFocus() and not keys["X"].isEnabled()
 
 
 def test_an_unsaved_canvas_is_replaced_only_after_asking(page, monkeypatch):
