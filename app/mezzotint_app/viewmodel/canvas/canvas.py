@@ -126,13 +126,13 @@ class CanvasModel(QObject):
 
         def add(tiles: Changed, where: QRect) -> None:
             self._set_busy(False)
-            document, name, was_empty = self.document, Path(path).stem[:200], self.document.is_empty()
+            document, name, frame = self.document, Path(path).stem[:200], around(where, self.tools.step)
             if document.is_untouched():  # no empty layer is left below
-                document.reset([(Layer(id=0, kind="image", name=name), tiles)], document.frame())
+                document.reset([(Layer(id=0, kind="image", name=name), tiles)], frame)
             else:
+                was_empty = document.is_empty()
                 document.add_tiles("image", name, tiles)
-            if was_empty:
-                document.set_frame(around(where, self.tools.step))
+                document.set_frame(frame if was_empty else document.frame())
             self.shown.emit(where)
 
         self._set_busy(True)
@@ -213,9 +213,9 @@ class CanvasModel(QObject):
     def clear(self) -> None:
         """Begin an empty canvas, which cannot be undone."""
         self.candidates.clear()
-        self.document.reset(frame=self.document.frame())
+        self.document.reset(frame=self._first_frame())
         self._saved_as_is = True
-        self.shown.emit(self.document.frame())
+        self.show_everything()
 
     # ---- inside
 
@@ -234,10 +234,13 @@ class CanvasModel(QObject):
     def _follow_model(self) -> None:
         """Snap to the model's step; an untouched canvas has a frame of the model's size."""
         self.tools.step = self.generation.step()
-        frame = QRect(QPoint(), QSize(*self.generation.create.chosen.size()))
+        frame = self._first_frame()
         if self.document.is_untouched() and self.document.frame() != frame:
             self.document.reset(frame=frame)
             self.shown.emit(frame)
+
+    def _first_frame(self) -> QRect:
+        return QRect(QPoint(), QSize(*self.generation.create.chosen.size()))
 
     def _set_busy(self, busy: bool) -> None:
         self._busy = busy

@@ -18,6 +18,7 @@ from mezzotint_app.windows.canvas.toolbar import CanvasToolbar
 
 _READ = (".ora", *SUFFIXES)
 _SIDE = 300  # pixels of the column on the right
+_SENTENCE = 440  # pixels of a dialog that asks for a sentence
 
 
 class CanvasPage(QWidget):
@@ -153,6 +154,7 @@ class CanvasPage(QWidget):
         dialog.setLabelText(self.tr("What the masked part shows"))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.textValueSelected.connect(self._model.generation.make_region)
+        dialog.resize(_SENTENCE, dialog.sizeHint().height())
         dialog.open()
 
     def _select_frame(self) -> None:
