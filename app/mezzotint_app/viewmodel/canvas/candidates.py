@@ -93,11 +93,11 @@ class Candidates(QObject):
             self.changed.emit()
 
     def accept(self, name: str) -> bool:
-        """Put the current candidate on a layer of its own, above all pictures, and drop all of its frame."""
+        """Put the current candidate on a layer of its own, above what would cover it, and drop all of its frame."""
         found = self.current()
         if found is None:
             return False
-        above = [one for one in self._document.layers() if one.kind in ("image", "sketch")]
+        above = [one for one in self._document.layers() if one.kind in ("image", "sketch", "reference")]
         if above:
             self._document.set_active(above[-1].id)
         if not self._document.add_layer("image", name, found.image, (found.frame.x(), found.frame.y())):

@@ -92,6 +92,13 @@ class CanvasGeneration(QObject):
             return self.tr("Choose a ControlNet for the control layer, or hide the layer.")
         return next(iter(self.create.problems(of_batch=not self.document.is_empty()).values()), "")
 
+    def note(self) -> str:
+        """Return what is left out of the next image, or ""."""
+        info, document = self.create.chosen.info(), self.document
+        if info is None or info.references or document.bounds(("reference",)).isEmpty():
+            return ""
+        return self.tr("{model} takes no reference images: reference layers are left out.").format(model=info.id)
+
     def has_control(self) -> bool:
         """Whether the frame shows something of a control layer."""
         return self.document.bounds(("control",)).intersects(self.document.frame())

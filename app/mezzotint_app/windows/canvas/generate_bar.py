@@ -62,13 +62,14 @@ class GenerateBar(QWidget):
             signal.connect(self._soon.start)
 
     def show_model(self) -> None:
-        """Show the number of images, and what prevents generating."""
+        """Show the number of images, and what prevents generating or is left out."""
         problem, count = self._model.problem(), self._model.create.chosen.settings().count
         self._count.blockSignals(True)
         self._count.setValue(count)
         self._count.blockSignals(False)
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        words = problem or self._model.note()
+        self._problem.setText(words)
+        self._problem.setVisible(bool(words))
         self._button.setEnabled(not problem)  # while images are prepared, too: it keeps the focus
         self._show_progress()
 

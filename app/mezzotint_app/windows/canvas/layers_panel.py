@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QSignalBlocker, Qt
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -36,6 +36,8 @@ _ID = Qt.ItemDataRole.UserRole
 
 class LayersPanel(QWidget):
     """The check mark shows or hides a layer."""
+
+    chosen = Signal()  # a layer to work on, by mouse or menu
 
     def __init__(self, model: CanvasModel) -> None:
         super().__init__()
@@ -71,8 +73,9 @@ class LayersPanel(QWidget):
         column.addLayout(opacity)
         column.addLayout(buttons)
         self._document.layers_changed.connect(self._show)
-        self.list.currentItemChanged.connect(self._chosen)
+        self.list.currentItemChanged.connect(self._activate)
         self.list.itemChanged.connect(self._toggled)
+        self.list.itemClicked.connect(lambda _item: self.chosen.emit())
         self.list.itemDoubleClicked.connect(lambda _item: self._rename())
         self._opacity.valueChanged.connect(
             lambda value: self._with_active(lambda one: self._document.change_layer(one.id, opacity=value / 100))
@@ -114,6 +117,7 @@ class LayersPanel(QWidget):
             action = menu.addAction(icon(_DRAWINGS[kind]), kind_name(kind))
             action.setToolTip(self._purpose(kind))
             action.triggered.connect(lambda _on=False, kind=kind: act(kind))
+            action.triggered.connect(lambda: self.chosen.emit())
         menu.setToolTipsVisible(True)
         return menu
 
@@ -153,7 +157,7 @@ class LayersPanel(QWidget):
 
     # ---- actions
 
-    def _chosen(self, item: QListWidgetItem | None) -> None:
+    def _activate(self, item: QListWidgetItem | None) -> None:
         if item is not None:
             self._document.set_active(item.data(_ID))
 

@@ -45,7 +45,7 @@ class CanvasPage(QWidget):
         self.toolbar.clear_asked.connect(lambda: self._unless_unsaved(model.clear))
         for done in (self.candidates.accept, self.candidates.discard):
             done.clicked.connect(self._leave_candidates)
-        self.layers.list.itemClicked.connect(lambda _item: self.canvas.setFocus())  # its keys choose tools again
+        self.layers.chosen.connect(self.canvas.setFocus)  # its keys choose tools again
         model.candidates.changed.connect(self._enable_keys)
         self._enable_keys()
         model.overlay_changed.connect(lambda: self.canvas.show_overlay(model.overlay()))

@@ -65,6 +65,7 @@ class CanvasToolbar(QFrame):
         for tool, drawing, words in names:
             button = self._buttons[tool] = icon_button(drawing, words, checkable=True)
             button.clicked.connect(lambda _on, tool=tool: self._tools.set_tool(tool))
+            button.clicked.connect(self._canvas.setFocus)
             group.addButton(button)
             self._row.addWidget(button)
 

@@ -101,9 +101,11 @@ def test_control_and_reference_layers_become_images(canvas, monkeypatch):
     canvas.generation.choose(replace(canvas.generation.choice(), control=ControlChoice(image="", on=False)))
     assert ask(canvas, base).controls == base.controls
     info = canvas.generation.create.chosen.info()
+    assert "takes no reference images" in canvas.generation.note()
     monkeypatch.setattr(type(canvas.generation.create.chosen), "info", lambda _self: replace(info, references=2))
     images = ask(canvas).images
     assert [one.role for one in images] == ["reference"] and loaded(images[0]) == (70, 50)
+    assert canvas.generation.note() == ""
 
 
 def test_a_control_layer_needs_a_control_net(canvas):
@@ -199,6 +201,7 @@ def start(canvas, kit):
 
 def test_candidates_are_stepped_through_accepted_and_discarded(canvas, kit, monkeypatch):
     canvas.document.add_layer("image", "", square(300, 300))
+    canvas.document.add_layer("reference", "", square(300, 300))
     entry = start(canvas, kit)
     store = kit.queue._opened()
     task = store.entry(entry).tasks[0]
@@ -224,6 +227,7 @@ def test_candidates_are_stepped_through_accepted_and_discarded(canvas, kit, monk
     found.step(-1)
     assert found.current().seed == 1
     canvas.accept()
+    assert [one.kind for one in canvas.document.layers()][-2:] == ["reference", "image"], "the reference hides nothing"
     assert found.all() == () and canvas.document.colour_at(FRAME.center()) == QColor("green")
     canvas.document.undo()
     assert canvas.document.colour_at(FRAME.center()) == QColor("red")

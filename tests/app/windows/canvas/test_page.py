@@ -117,6 +117,13 @@ def test_keys_of_tools_work_beside_the_canvas(page, qtbot):
     rows = page.layers.list
     qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=rows.visualItemRect(rows.item(1)).center())
     assert page.model.document.active().kind == "image" and page.canvas.hasFocus()
+    page.generate.prompt.setFocus()
+    button(page, "Add a layer").click()
+    choose("Mask")
+    assert page.canvas.hasFocus()
+    page.generate.prompt.setFocus()
+    button(page, "Brush (B)").click()
+    assert page.canvas.hasFocus()
     slider = page.toolbar._hardness
     slider.setFocus()
     qtbot.keyClick(slider, Qt.Key.Key_E)
