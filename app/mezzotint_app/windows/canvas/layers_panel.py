@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -46,6 +46,8 @@ class LayersPanel(QWidget):
         self.list.setAccessibleName(self.tr("Layers"))
         self.list.setToolTip(self.tr("Tools change the selected layer; Space shows or hides it"))
         self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.list.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.list.model().rowsMoved.connect(self._moved)
         self.list.setMinimumHeight(118)
         self.list.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # the room that is left
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -164,6 +166,11 @@ class LayersPanel(QWidget):
     def _toggled(self, item: QListWidgetItem) -> None:
         self._document.end_step()
         self._document.change_layer(item.data(_ID), visible=item.checkState() == Qt.CheckState.Checked)
+
+    def _moved(self, _from: QModelIndex, row: int, _last: int, _to: QModelIndex, before: int) -> None:
+        """Follow a layer that was dragged to another place in the list."""
+        place = before if before < row else before - 1
+        self._document.raise_layer(self.list.item(place).data(_ID), row - place)
 
     def _rename(self) -> None:
         layer = self._document.active()

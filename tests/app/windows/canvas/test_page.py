@@ -2,7 +2,7 @@
 
 import pytest
 from create_page import kit_of
-from PySide6.QtCore import QMimeData, QRect, Qt, QUrl
+from PySide6.QtCore import QMimeData, QModelIndex, QRect, Qt, QUrl
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDialog, QInputDialog, QMenu, QToolButton
 
@@ -96,6 +96,19 @@ def test_padding_is_asked_only_for_the_masked_area(page):
     assert page.generate._padding.isHidden()
     page.generate._area.setCurrentIndex(1)
     assert not page.generate._padding.isHidden()
+
+
+def test_a_layer_is_dragged_to_another_place(page):
+    document, nowhere = page.model.document, QModelIndex()
+    page.model.new_layer("mask")
+    page.model.new_layer("sketch")
+    rows = page.layers.list.model()
+    rows.moveRow(nowhere, 0, nowhere, 3)
+    assert [one.kind for one in document.layers()] == ["sketch", "image", "mask"]
+    rows.moveRow(nowhere, 1, nowhere, 0)
+    assert [one.kind for one in document.layers()] == ["sketch", "mask", "image"]
+    document.undo()
+    assert [page.layers.list.item(row).text() for row in range(3)] == ["Mask", "Image", "Sketch"]
 
 
 def test_a_layer_is_copied_and_becomes_one_of_another_kind(page):
