@@ -10,6 +10,7 @@ from mezzotint.control_protocol import MAX_CONTROL_WEIGHT
 from mezzotint_app.viewmodel.create.controls import ControlChoice, preprocess_names, type_names
 from mezzotint_app.viewmodel.create.images.control_previews import ControlPreview
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
+from mezzotint_app.widgets.button_menu import show_menu
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.images.control_preview_box import ControlPreviewBox
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
@@ -106,7 +107,7 @@ class ControlRow(QFrame):
             menu.addAction(name.replace("&", "&&"), partial(self.model_chosen.emit, name))
         menu.addSeparator()
         menu.addAction(self.tr("Choose a file…"), self.model_wanted.emit)
-        menu.popup(self._choose.mapToGlobal(self._choose.rect().bottomLeft()))
+        show_menu(menu, self._choose)
 
     def show_control(self, control: ControlChoice) -> None:
         """Show a control image."""

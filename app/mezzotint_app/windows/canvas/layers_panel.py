@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -21,6 +21,7 @@ from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.canvas.canvas import CanvasModel, kind_name
 from mezzotint_app.viewmodel.canvas.layers import KINDS, Layer, LayerKind
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
+from mezzotint_app.widgets.button_menu import show_menu
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 
@@ -60,7 +61,7 @@ class LayersPanel(QWidget):
         add = icon_button("add", self.tr("Add a layer"))
         add.clicked.connect(lambda: self._show_new(add))
         change = icon_button("layers", self.tr("Change the layer's kind"))
-        change.clicked.connect(lambda: self._show_menu(change, self._kinds(change, self._change_kind)))
+        change.clicked.connect(lambda: show_menu(self._kinds(change, self._change_kind), change))
         buttons.addWidget(add)
         buttons.addWidget(change)
         self._add_buttons(buttons)
@@ -110,7 +111,7 @@ class LayersPanel(QWidget):
         menu = self._kinds(button, self._model.new_layer)
         menu.addSeparator()
         menu.addAction(icon("copy"), self.tr("Copy of the selected layer"), self._model.copy_layer)
-        self._show_menu(button, menu)
+        show_menu(menu, button)
 
     def _kinds(self, button: QToolButton, act: Callable[[LayerKind], object]) -> QMenu:
         menu = QMenu(button)
@@ -122,9 +123,6 @@ class LayersPanel(QWidget):
             action.triggered.connect(lambda: self.chosen.emit())
         menu.setToolTipsVisible(True)
         return menu
-
-    def _show_menu(self, button: QToolButton, menu: QMenu) -> None:
-        menu.popup(button.mapToGlobal(QPoint(0, button.height())))
 
     def _change_kind(self, kind: LayerKind) -> None:
         """Make the layer one of another kind: an image that is opened, for example, a reference."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QIcon, QKeySequence, QPainter, QPainterPath, QPixmap
 from PySide6.QtWidgets import QButtonGroup, QColorDialog, QFrame, QHBoxLayout, QMenu, QSlider, QToolButton, QWidget
 
@@ -11,6 +11,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.canvas.brush import LARGEST, SMALLEST
 from mezzotint_app.viewmodel.canvas.document import CanvasDocument
 from mezzotint_app.viewmodel.canvas.tools import CanvasTools, Tool
+from mezzotint_app.widgets.button_menu import show_menu
 from mezzotint_app.widgets.canvas.canvas_input import STEP, Canvas
 from mezzotint_app.widgets.flow_layout import FlowLayout
 from mezzotint_app.widgets.icon_button import icon_button
@@ -110,7 +111,7 @@ class CanvasToolbar(QFrame):
             action = menu.addAction(icon(drawing), words)
             action.triggered.connect(lambda _checked=False, signal=signal: signal.emit())
             self._show_keys(action, keys)
-        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, more.height()))))
+        more.clicked.connect(lambda: show_menu(menu, more))
         self._row.addWidget(more)
 
     def _add_selecting(self, menu: QMenu) -> None:

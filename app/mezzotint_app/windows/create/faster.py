@@ -1,12 +1,13 @@
 """The button that offers to make images faster."""
 
-from PySide6.QtCore import QPoint, QSize
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.create.faster import Faster
 from mezzotint_app.viewmodel.foreign_text import in_one_line
+from mezzotint_app.widgets.button_menu import show_menu
 
 _SIDE = 30  # pixels
 
@@ -45,4 +46,4 @@ class FasterButton(QToolButton):
 
     def _open(self) -> None:
         self.actions_of_menu()
-        self._menu.popup(self.mapToGlobal(QPoint(0, -self._menu.sizeHint().height())))
+        show_menu(self._menu, self, above=True)

@@ -1,12 +1,13 @@
 """The footer of the Create page: memory plan, problems and Generate."""
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
+from mezzotint_app.widgets.button_menu import show_menu
 from mezzotint_app.widgets.icon_button import icon_button
 from mezzotint_app.widgets.labels import plain_label
 from mezzotint_app.widgets.memory_bar import MemoryBar
@@ -133,5 +134,5 @@ class CreateFooter(QFrame):
         copy.triggered.connect(self.copy_wanted)
         save = menu.addAction(icon("save"), self.tr("Save job file…"))
         save.triggered.connect(self.save_wanted)
-        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(QPoint(0, -menu.sizeHint().height()))))
+        more.clicked.connect(lambda: show_menu(menu, more, above=True))
         return more
