@@ -135,7 +135,7 @@ class CanvasTools(QObject):
             self.pick(at)
         else:
             self._document.end_step()
-            handles = self.handles()
+            handles = self._held_at(at, reach)
             edges = frozenset() if handles.isEmpty() else edges_at(handles, at, reach)
             start = QPoint(layer.x, layer.y) if layer else QPoint()
             self._drag = at, start, handles, edges
@@ -175,6 +175,14 @@ class CanvasTools(QObject):
             self.set_colour(colour)
 
     # ---- inside
+
+    def _held_at(self, at: QPointF, reach: float) -> QRect:
+        """Return what the tool drags; a frame elsewhere comes to the point first."""
+        held, margin = self.handles(), round(reach)
+        if self._tool == "frame" and not held.adjusted(-margin, -margin, margin, margin).contains(_pixel(at)):
+            held = dragged(held, frozenset(), _pixel(at) - held.center(), self.step)
+            self._document.set_frame(held)
+        return held
 
     def _paint_colour(self) -> QColor:
         layer = self._document.active()

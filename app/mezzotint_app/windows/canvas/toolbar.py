@@ -61,7 +61,7 @@ class CanvasToolbar(QFrame):
             ("select_lasso", "select-lasso", self.tr("Select a free shape; Shift adds, Ctrl subtracts (N)")),
             ("picker", "picker", self.tr("Colour picker (I, or Alt with any tool)")),
             ("move", "move", self.tr("Move the layer, or scale it by its handles (V)")),
-            ("frame", "crop", self.tr("Frame: where is generated; drag it or its edges (F)")),
+            ("frame", "crop", self.tr("Frame: where is generated; drag it or its edges, or press elsewhere (F)")),
         )
         for tool, drawing, words in names:
             button = self._buttons[tool] = icon_button(drawing, words, checkable=True)

@@ -113,6 +113,13 @@ def test_tools_paint_fill_pick_move_and_frame(model):
     tools.move(QPointF(907, 512))
     tools.release()
     assert document.frame() == QRect(0, 0, 904, 1024)
+    tools.press(QPointF(5000, 3000))
+    assert document.frame().contains(5000, 3000) and document.frame().x() % 8 == 0, "it comes to where it is pressed"
+    tools.move(QPointF(5160, 3000))
+    tools.release()
+    assert abs(document.frame().center().x() - 5160) <= 8
+    document.undo()
+    assert document.frame() == QRect(0, 0, 904, 1024), "in one step"
     tools.set_tool("fill")
     tools.press(QPointF(-5000, 0))
     document.change_layer(document.active().id, visible=False)
