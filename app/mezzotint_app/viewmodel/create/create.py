@@ -106,6 +106,7 @@ class CreateModel(QObject):
         for completion in (self.prompts.completion, self.prompts.negative_completion):
             completion.failed.connect(self.noticed)
             completion.lora_chosen.connect(self.add_lora)
+            completion.lora_described.connect(self.add_lora)
             completion.embedding_chosen.connect(self._add_embedding)
             completion.style_chosen.connect(lambda name: self.styles.use_named(name, self.request(styled=False)))
         self.models.failed.connect(self.noticed)

@@ -28,15 +28,15 @@ class CompletionList(QListWidget):
         self.itemClicked.connect(lambda item: self.chosen.emit(self.row(item)))
         self.hide()
 
-    def show_found(self, found: Sequence[Completion], at: QPoint) -> None:
-        """Show these at a place on the screen; hide if there are none."""
+    def show_found(self, found: Sequence[Completion], at: QPoint, *, chosen: int = -1) -> None:
+        """Show these at a place on the screen, one of them chosen; hide if there are none."""
         self.clear()
         self.setVisible(bool(found))
         if not found:
             return
         for one in found:
             self.addItem(self._item(one))
-        self.setCurrentRow(-1)
+        self.setCurrentRow(chosen)
         height = self.sizeHintForRow(0) * min(len(found), _ROWS) + 2 * self.frameWidth() + 2
         self.resize(QSize(_WIDTH, height))
         screen = self.screen().availableGeometry()

@@ -117,6 +117,13 @@ class PromptEdit(QPlainTextEdit):
         if not self._chooses(event) and not self._handled(event):
             super().keyPressEvent(event)
 
+    def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: N802  Qt's name; Tab does not arrive as a key
+        """Tab inserts the chosen or first completion instead of leaving, if any are offered."""
+        if forward and self.offered.isVisible():
+            self._complete(max(0, self.offered.currentRow()))
+            return True
+        return super().focusNextPrevChild(forward)
+
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
         """Offer nothing while another control has the focus."""
         if self._completion is not None:
@@ -131,8 +138,6 @@ class PromptEdit(QPlainTextEdit):
         match event.key():
             case Qt.Key.Key_Up | Qt.Key.Key_Down:
                 self.offered.move_by(1 if event.key() == Qt.Key.Key_Down else -1)
-            case Qt.Key.Key_Tab:
-                self._complete(max(0, self.offered.currentRow()))
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self.offered.currentRow() >= 0:
                 self._complete(self.offered.currentRow())
             case Qt.Key.Key_Escape:
@@ -195,7 +200,8 @@ class PromptEdit(QPlainTextEdit):
         if self._completion is not None:
             found = self._completion.found() if self.hasFocus() else ()
             corner = self.cursorRect().bottomLeft()
-            self.offered.show_found(found, self.viewport().mapToGlobal(corner))
+            at = self.viewport().mapToGlobal(corner)
+            self.offered.show_found(found, at, chosen=0 if self._completion.is_named() else -1)
 
     def _complete(self, number: int) -> None:
         text, places = self.text(), TextPlaces(self.text())

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from mezzotint.library_protocol import Completion
 from mezzotint_app.settings import Settings
@@ -16,12 +17,16 @@ FOUND = (Completion(kind="tag", text="blue_eyes", detail="12"), Completion(kind=
 @pytest.fixture
 def edit(service, inline, tmp_path, qtbot):
     settings = Stored(tmp_path / "window.json", Settings(), inline)
+    window = QWidget()
+    column = QVBoxLayout(window)
     made = PromptEdit("Prompt", "", lines=3, completion=PromptCompletion(service, settings))
-    qtbot.addWidget(made)
-    made.show()
+    column.addWidget(made)
+    column.addWidget(QLineEdit())  # to which Tab would go
+    qtbot.addWidget(window)
+    window.show()
     made.setFocus()
     qtbot.waitUntil(made.hasFocus)
-    return made
+    yield made
 
 
 @pytest.fixture
@@ -52,6 +57,15 @@ def test_keys(edit, offer, keys, text):
         QTest.keyClick(edit, key)
     assert edit.text() == text
     assert not edit.offered.isVisible()
+    assert edit.hasFocus()
+    QTest.keyClick(edit, Qt.Key.Key_Tab)
+    assert not edit.hasFocus()
+
+
+def test_enter_inserts_the_first_of_a_kind_that_was_named(edit, offer):
+    offer("an __an")
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    assert edit.text() == "an blue eyes, "
 
 
 def test_a_click_and_what_is_shown(edit, offer):

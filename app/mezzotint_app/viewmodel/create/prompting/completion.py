@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from mezzotint.library_protocol import Completion, CompletionKind, CompletionQuery
+from mezzotint.library_protocol import Completion, CompletionKind, CompletionQuery, ModelCard
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 
 DELAY = 120  # milliseconds
 SHORTEST = 2  # letters, of a tag or an embedding
+_SHORTEST_LAST = 3  # letters of the last word of a sentence
 _LONGEST = 100  # characters before the cursor that are looked at
 
 _BEGINS: tuple[tuple[re.Pattern[str], tuple[CompletionKind, ...]], ...] = (
@@ -57,6 +58,14 @@ def typed_at(text: str, place: int) -> Typed | None:
     return None
 
 
+def last_word(typed: Typed) -> Typed | None:
+    """The last of several words typed, such as of a sentence; None if it is too short to be completed."""
+    words, space, last = typed.word.rpartition(" ")
+    if len(typed.kinds) == 1 or not words.strip() or not space or len(last) < _SHORTEST_LAST:
+        return None
+    return replace(typed, word=last, start=typed.end - len(last))
+
+
 def edit_of(typed: Typed, chosen: Completion, after: str) -> TextEdit:
     """The edit that completes what was typed; `after` is the text behind it. LoRAs and styles are taken out."""
     if chosen.kind in ("lora", "style"):
@@ -75,6 +84,7 @@ class PromptCompletion(QObject):
 
     changed = Signal()
     lora_chosen = Signal(str)  # its file
+    lora_described = Signal(str, tuple, object)  # of one chosen: its file, trigger words, and weight or None
     embedding_chosen = Signal(str)
     style_chosen = Signal(str)  # its name
     failed = Signal(str)
@@ -83,6 +93,7 @@ class PromptCompletion(QObject):
         super().__init__(parent)
         self._librarian, self._settings = librarian, settings
         self._typed: Typed | None = None
+        self._completed: Typed | None = None  # it, or its last word
         self._found: tuple[Completion, ...] = ()
         self._told = ""  # the failure that was told last
         self._waiting = QTimer(self)
@@ -93,6 +104,10 @@ class PromptCompletion(QObject):
     def found(self) -> tuple[Completion, ...]:
         """Return what the typed word could become, best first."""
         return self._found
+
+    def is_named(self) -> bool:
+        """Whether what was typed can only be what is offered, such as after `<lora:`."""
+        return self._typed is not None and len(self._typed.kinds) == 1
 
     def type(self, text: str, place: int) -> None:
         """Look at what was typed before a place."""
@@ -112,30 +127,53 @@ class PromptCompletion(QObject):
 
     def choose(self, number: int, text: str) -> TextEdit | None:
         """Return the edit of a text for one of those found, and tell of its file."""
-        if self._typed is None or not 0 <= number < len(self._found):
+        if self._typed is None or self._completed is None or not 0 <= number < len(self._found):
             return None
-        typed, chosen = self._typed, self._found[number]
+        typed, chosen = self._completed, self._found[number]
         self._typed = None
         self.dismiss()
         told = {"lora": self.lora_chosen, "embedding": self.embedding_chosen}.get(chosen.kind)
         if told is not None:
             told.emit(chosen.path)
+            if chosen.kind == "lora":
+                self._describe(chosen.path)
         elif chosen.kind == "style":
             self.style_chosen.emit(chosen.text)
         return edit_of(typed, chosen, text[typed.end :])
 
+    def _describe(self, path: str) -> None:
+        """Tell of a LoRA's trigger words and weight, which are in its file or beside it."""
+
+        def tell(cards: tuple[ModelCard, ...]) -> None:
+            for card in cards:
+                self.lora_described.emit(path, card.trigger_words, card.weight)
+
+        self._librarian.ask("cards", {"paths": [path]}, answer=tuple[ModelCard, ...], then=tell)
+
     def _ask(self) -> None:
-        typed, settings = self._typed, self._settings.value()
-        if typed is None:
-            return
+        if self._typed is not None:
+            self._ask_for(self._typed, self._typed)
+
+    def _ask_for(self, typed: Typed, part: Typed) -> None:
+        """Ask what a part of what was typed could become; its last word if that is nothing."""
+        settings = self._settings.value()
+
+        def take(found: tuple[Completion, ...]) -> None:
+            shorter = None if found else last_word(part)
+            if shorter is not None:
+                self._ask_for(typed, shorter)
+            else:
+                self._completed = part
+                self._take(found)
+
         query = CompletionQuery(
-            word=typed.word, kinds=typed.kinds, tag_file=settings.tag_file, wildcards=settings.wildcard_folder
+            word=part.word, kinds=part.kinds, tag_file=settings.tag_file, wildcards=settings.wildcard_folder
         )
         self._librarian.ask(
             "complete",
             query,
             answer=tuple[Completion, ...],
-            then=self._if_still(typed, self._take),
+            then=self._if_still(typed, take),
             failed=self._if_still(typed, self._refused),
         )
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.library_protocol import Completion
+from mezzotint.library_protocol import Completion, ModelCard
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion, TextEdit, edit_of, typed_at
+from mezzotint_app.viewmodel.create.prompting.completion import PromptCompletion, TextEdit, edit_of, last_word, typed_at
 
 pytestmark = pytest.mark.requires_package("PySide6")
 
@@ -63,6 +63,13 @@ def test_the_text_after_choosing():
     assert applied("in", Completion(kind="embedding", text="in_k", path="/i")) == "in_k, "
 
 
+def test_the_last_word():
+    assert last_word(typed("a house by the moun")).word == "moun"
+    assert last_word(typed("a, x mountain")).start == len("a, x ")
+    assert last_word(typed("mountain")) is None and last_word(typed("a house by")) is None
+    assert last_word(typed("<lora:some name")) is None
+
+
 @pytest.fixture
 def settings(inline, tmp_path, qapp):
     return Stored(tmp_path / "window.json", Settings(tag_file="/t.csv"), inline)
@@ -88,14 +95,30 @@ def test_only_the_answer_to_the_last_word_counts(completion, service, qtbot):
     assert completion.found() == () and completion.choose(0, "blue") is None
 
 
+def test_the_last_word_of_a_sentence_is_completed_if_all_of_it_is_nothing(completion, service, qtbot):
+    text = "a man with blu"
+    completion.type(text, len(text))
+    qtbot.waitUntil(lambda: bool(service.open("complete")))
+    service.answer(())
+    assert service.last().params.word == "blu" and not completion.is_named()
+    service.answer((TAG,))
+    assert completion.choose(0, text) == TextEdit(start=len("a man with "), end=len(text), text="blue eyes \\(x\\), ")
+
+
 def test_files_that_are_chosen_are_told(completion, service, qtbot):
     told = []
     completion.lora_chosen.connect(told.append)
     completion.type("<lora:i", 7)
     qtbot.waitUntil(lambda: bool(service.open("complete")))
     service.answer((Completion(kind="lora", text="ink", path="/l/ink.safetensors"),))
+    assert completion.is_named()
+    described = []
+    completion.lora_described.connect(lambda *said: described.append(said))
     completion.choose(0, "<lora:i")
     assert told == ["/l/ink.safetensors"]
+    card = ModelCard(path="/l/ink.safetensors", name="ink", trigger_words=("inky",), weight=0.7)
+    service.answer((card,))
+    assert described == [("/l/ink.safetensors", ("inky",), 0.7)]
     completion.style_chosen.connect(told.append)
     completion.type("ink", 3)
     qtbot.waitUntil(lambda: bool(service.open("complete")))
