@@ -13,7 +13,16 @@ from mezzotint.catalog.detectors import detectors_for
 from mezzotint.catalog.huggingface import PREFIX, scan_cache, snapshot_of
 from mezzotint.catalog.ids import with_ids
 from mezzotint.catalog.looking import Purpose, looking_networks, network_for
-from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, UPSCALERS, file_named, file_of, named_files
+from mezzotint.catalog.named_files import (
+    CONTROLNETS,
+    EMBEDDINGS,
+    LORAS,
+    OTHER_FOLDERS,
+    UPSCALERS,
+    file_named,
+    file_of,
+    named_files,
+)
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
@@ -237,7 +246,7 @@ def _is_hidden(identity: str, candidate: Candidate, places: Places) -> bool:
 def _scan(place: Place) -> Found:
     if place.source == "huggingface":
         return scan_cache(place.path)
-    found = scan(place)
+    found = scan(place, without=OTHER_FOLDERS)
     if place.source != "bundled":
         return found
     # All bundled models are folders; other files there are not models, such as the judge of the starter's images.

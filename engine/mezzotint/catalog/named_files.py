@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from mezzotint.catalog.other_programs import part_folders
+from mezzotint.catalog.parts import PART_FOLDERS
 from mezzotint.catalog.place import at_home
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
@@ -40,6 +41,13 @@ UPSCALERS = FileKind(
     bundled=(BUNDLED_UPSCALER, "upscaler/model.safetensors"),
 )
 BACKGROUNDS = FileKind(folders=("background_removal", "BiRefNet", "RMBG", "rembg"), suffixes=(".onnx",))
+
+# In lower case: folders whose files are no models, although they may look like some.
+OTHER_FOLDERS = frozenset(
+    name.lower()
+    for kind in (LORAS, EMBEDDINGS, CONTROLNETS, UPSCALERS, BACKGROUNDS)
+    for name in (*kind.folders, *PART_FOLDERS)
+)
 
 
 def named_files(places: Places, kind: FileKind) -> dict[str, Path]:

@@ -80,13 +80,17 @@ def _document(path: Path) -> tuple[dict[object, object], str]:
 
 
 def part_folders(path: Path, kinds: Sequence[str] = PART_FOLDERS) -> tuple[Path, ...]:
-    """The folders where a program, or its extra_model_paths.yaml, keeps text encoders and VAEs, or other `kinds`."""
+    """The folders where a program, or its extra_model_paths.yaml, keeps text encoders and VAEs, or other `kinds`.
+
+    A path with such a name is one itself.
+    """
     file = path if is_file(path) else path / EXTRA_PATHS_FILE
     document = _document(file)[0] if is_file(file) and file.suffix.lower() in (".yaml", ".yml") else {}
     named = [folder for section in document.values() if isinstance(section, dict)
              for folder in _named(file, section, kinds)]  # fmt: skip
     own = [models / name for models in (path, path / "models") for name in kinds]
-    return tuple(folder for folder in dict.fromkeys((*named, *own)) if is_folder(folder))[:MAX_FOLDERS]
+    itself = (path,) if path.name in kinds else ()
+    return tuple(folder for folder in dict.fromkeys((*named, *own, *itself)) if is_folder(folder))[:MAX_FOLDERS]
 
 
 def _own_places(folder: Path) -> tuple[Place, ...]:

@@ -1,6 +1,7 @@
 """A bounded scan of a folder for possible models."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from mezzotint.catalog.place import Candidate, Found, Place
@@ -14,8 +15,11 @@ MAX_DEPTH = 5
 MAX_ENTRIES = 20_000
 
 
-def scan(place: Place) -> Found:
-    """All diffusers folders and model files in the place, sorted; follows links, visits each folder once."""
+def scan(place: Place, without: Collection[str] = ()) -> Found:
+    """All diffusers folders and model files in the place, sorted; follows links, visits each folder once.
+
+    Folders whose lower-case names are in `without` hold no models.
+    """
     if is_file(place.path):
         return Found(candidates=(_candidate(place, place.path),))
     candidates: list[Candidate] = []
@@ -25,6 +29,8 @@ def scan(place: Place) -> Found:
     pending = [(place.path, 0)]
     while pending and left > 0:
         folder, depth = pending.pop()
+        if folder.name.lower() in without:
+            continue
         real = os.path.realpath(folder)
         if real in seen:
             continue

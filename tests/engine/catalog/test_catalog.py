@@ -34,6 +34,14 @@ def ids(catalog: Catalog) -> list[str]:
     return [info.id for info in catalog.models()]
 
 
+def test_loras_and_other_files_in_the_usual_folders_are_not_listed_as_models(catalog_of, models):
+    for name in ("loras", "Lora", "embeddings", "VAE", "ControlNet", "clip"):
+        sdxl_file(models / name / f"other-{name}.safetensors")
+    catalog = catalog_of(models)
+    assert not [one for one in ids(catalog) if one.startswith("other")]
+    assert catalog.at(models / "VAE" / "other-VAE.safetensors").problem is None
+
+
 def test_models_are_listed_with_what_they_are(catalog_of, bundled, models):
     listed = {info.id: info for info in catalog_of(models).models()}
     assert list(listed) == ["starter-dit", "base", "juggernaut_xl", "old.ckpt", "paper", "torn"]

@@ -39,3 +39,8 @@ def test_each_kind_has_folders_of_its_own(places, tmp_path):
     assert file_of("a", places, (CONTROLNETS, LORAS)) == str(tmp_path / "own/loras/a.safetensors")
     for other in ("", "depth", str(path), "a/canny"):
         assert file_of(other, places, (CONTROLNETS, LORAS)) == other
+
+
+def test_a_folder_of_the_usual_name_may_be_named_itself(places, tmp_path):
+    alone = Places(named=(tmp_path / "own/loras",))
+    assert sorted(named_files(alone, LORAS)) == ["a"]

@@ -37,6 +37,13 @@ def test_what_is_no_model_is_left_out(tmp_path):
     assert found(tmp_path) == []
 
 
+def test_folders_of_other_files_are_left_out(tmp_path):
+    sdxl_file(tmp_path / "a.safetensors")
+    sdxl_file(tmp_path / "deep" / "LoRAs" / "b.safetensors")
+    names = [one.name for one in scan(Place(path=tmp_path, source="folder"), without={"loras"}).candidates]
+    assert names == ["a"] and len(found(tmp_path)) == 2
+
+
 def test_a_model_folder_is_one_model(tmp_path):
     sdxl_folder(tmp_path / "model")
     sdxl_file(tmp_path / "model" / "whole.safetensors")
