@@ -21,6 +21,7 @@ from mezzotint.training_protocol import TrainingRunInfo
 from mezzotint_app.program import Program
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped.data import can_hold, drop_data
+from mezzotint_app.viewmodel.models.cards import is_for
 from mezzotint_app.viewmodel.models.found import found_words
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
@@ -308,7 +309,11 @@ class MainWindow(QMainWindow):
         self.show_page(CREATE)
 
     def _add_lora(self, card: ModelCard) -> None:
+        chosen = self.program.create.chosen
         self.program.create.add_lora(card.path, card.trigger_words, card.weight)
+        if not is_for(card, chosen.info()):
+            message = self.tr("{name} is for {base}, and {model} is not: choose a model of that kind.")
+            self.line.show_message(message.format(name=card.name, base=card.base, model=chosen.model()))
         self.create_page.sections.reveal("loras")
         self.show_page(CREATE)
 

@@ -330,6 +330,7 @@ class ModelCard:
     bytes: int = 0
     title: str = ""  # by its maker
     base: str = ""  # the kind of model that it is, or that a LoRA is for
+    families: tuple[str, ...] = ()  # that a LoRA may be for; empty if unknown
     tags: tuple[str, ...] = ()
     trigger_words: tuple[str, ...] = ()  # each may be several words
     weight: float | None = None  # recommended for a LoRA

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QMimeData, QObject, QUrl, Signal
 
 from mezzotint.library_protocol import CardPicture, ModelCard, SaveCard
+from mezzotint.protocol import ModelInfo
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.viewmodel.thumbnails import ThumbnailKey
 
@@ -27,6 +28,11 @@ class CardFilter:
         words = "\n".join((card.name, card.title, *card.tags, *card.trigger_words)).casefold()
         matches_base = not self.base or card.base == self.base
         return self.text.casefold() in words and matches_base and (not self.tag or self.tag in card.tags)
+
+
+def is_for(card: ModelCard, info: ModelInfo | None) -> bool:
+    """Whether a LoRA may be for a model, as far as both are known."""
+    return info is None or not card.families or info.family in card.families
 
 
 class ModelCards(QObject):

@@ -106,3 +106,10 @@ DIALECTS: Mapping[str, Dialect] = {
         original=KREA2,
     ),
 }
+
+
+def families_named(metadata: Mapping[str, str]) -> tuple[str, ...]:
+    """The families that a file's metadata name in kohya's or modelspec's words; empty if none."""
+    version, architecture = (metadata.get(key, "") for key in ("ss_base_model_version", "modelspec.architecture"))
+    said = {version, architecture.partition("/")[0]}
+    return tuple(name for name, one in DIALECTS.items() if said & {one.base_version, one.architecture})

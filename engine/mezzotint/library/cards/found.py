@@ -91,12 +91,18 @@ def _of_json(data: Mapping[str, object]) -> _Said:
         or line(about.get("name"))
         or line(data.get("model_name"))
         or line(data.get("name")),
-        base=line(_any(data, "baseModel", "base_model", "sd version")) or line(version.get("baseModel")),
+        base=_base(_any(data, "baseModel", "base_model", "sd version")) or line(version.get("baseModel")),
         tags=_first(*(words(one.get("tags")) for one in (data, model, about))),
         trigger_words=triggers,
         weight=_weight(data.get("preferred weight")),
         description=_first_text(data.get("description"), model.get("description"), version.get("description")),
     )
+
+
+def _base(value: object) -> str:
+    """The kind of model; empty for A1111's and Civitai's words for none."""
+    base = line(value)
+    return "" if base.casefold() in ("unknown", "other") else base
 
 
 def _inside(data: Mapping[str, object], name: str) -> Mapping[str, object]:

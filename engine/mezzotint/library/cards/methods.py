@@ -57,23 +57,26 @@ def lora_card(path: Path) -> ModelCard:
     card = ModelCard(path=str(path), name=stem_of(path))
     try:
         status = path.stat()
-        size, base, metadata = _read_lora(path, status.st_size, status.st_mtime_ns)
+        size, base, families, metadata = _read_lora(path, status.st_size, status.st_mtime_ns)
     except (MezzotintError, OSError) as error:
         return with_own(with_found(replace(card, problem=str(error)), path, {}))
-    card = with_found(replace(card, bytes=size, base=base), path, metadata)
+    card = with_found(replace(card, bytes=size, base=base, families=families), path, metadata)
     if card.picture is None:
         card = replace(card, picture=_embedded(metadata))
     return with_own(card)
 
 
 @lru_cache(maxsize=2000)
-def _read_lora(path: Path, _size: int, _changed: int) -> tuple[int, str, Mapping[str, str]]:
-    """Size, base and the used metadata of a LoRA: a search for a thousand reads each file's header once."""
+def _read_lora(path: Path, _size: int, _changed: int) -> tuple[int, str, tuple[str, ...], Mapping[str, str]]:
+    """Size, base, families and used metadata of a LoRA: a search for a thousand reads each file's header once."""
+    from mezzotint.families.lora.dialects import families_named
     from mezzotint.families.lora.file import open_lora
 
     file = open_lora(path)
     metadata = {name: text for name, text in file.header.metadata.items() if name in READ and len(text) <= _KEPT}
-    return file.header.bytes, "" if file.base is None else file.base.words, metadata
+    if file.base is None:
+        return file.header.bytes, "", families_named(metadata), metadata
+    return file.header.bytes, file.base.words, file.base.families, metadata
 
 
 def model_card(path: Path) -> ModelCard:

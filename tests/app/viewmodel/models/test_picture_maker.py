@@ -39,6 +39,13 @@ def test_one_small_image_with_its_words_becomes_the_picture(kit, maker):
     assert (asked.path, asked.picture) == (CARD.path, path)
 
 
+def test_a_lora_for_another_kind_of_model_is_made_with_one_of_that_kind(kit, maker):
+    for families in (("pixart",), ("sana",)):
+        maker.make(ModelCard(path="/l/a.safetensors", name="a", families=families), None)
+    models = [kit.tasks(row.id)[0].request.cascade.stages[0].model.id for row in kit.queued()]
+    assert sorted(models) == ["base", "dit"]
+
+
 def test_a_model_has_no_lora_and_one_that_cannot_be_used_says_why(kit, maker):
     kit.create.prompts.set_prompt("a boat")
     maker.make(ModelCard(path="/models/dit", name="dit"), "dit")

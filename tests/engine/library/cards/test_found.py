@@ -36,6 +36,7 @@ def card(tmp_path, metadata=None, **beside):
         ("civitai_info", CIVITAI, ("Ink wash", "SDXL 1.0", ("style", "ink"), ("inkwash", "ink, wash"), None)),
         ("json", A1111, ("", "SD1", (), ("brush", "dry"), 0.7)),
         ("metadata_json", MANAGER, ("Fog", "Pony", ("mood",), ("foggy",), None)),
+        ("json", A1111 | {"sd version": "Unknown"}, ("", "", (), ("brush", "dry"), 0.7)),
         ("json", RECORD, ("Sun", "Flux.1 D", ("light",), ("sunny",), None)),
     ],
 )

@@ -37,11 +37,21 @@ def test_layers_say_which_model_it_is_for_and_a_damaged_file_why_not(tmp_path):
     (tmp_path / "A.preview.png").write_bytes(b"")
     broken, good = lora_cards(files)
     assert (good.name, good.base, good.trigger_words, good.problem) == ("b", "SDXL", ("ink",), "")
+    assert good.families == ("sdxl",)
     assert good.bytes == files["b"].stat().st_size
     assert "not a model" in broken.problem
     assert broken.picture == str(tmp_path / "A.preview.png")
     with pytest.raises(Cancelled):
         lora_cards(files, lambda: True)
+
+
+def test_metadata_say_it_if_the_layers_do_not(tmp_path):
+    tensors = {"lora_down.weight": np.zeros((2, 99), np.float16), "lora_up.weight": np.zeros((9, 2), np.float16)}
+    layer = {f"{LAYER}.{part}": value for part, value in tensors.items()}
+    for name, said in (("a", {"ss_base_model_version": "sdxl_base_v1-0"}), ("b", {"modelspec.architecture": "x/lora"})):
+        save_file(layer, tmp_path / f"{name}.safetensors", metadata=said)
+    cards = lora_cards({name: tmp_path / f"{name}.safetensors" for name in "ab"})
+    assert [one.families for one in cards] == [("sdxl",), ()]
 
 
 @pytest.mark.parametrize("text", ["data:image/jpeg;base64,??", "data:text/html;base64,AAAA", "http://x/y.jpg", ""])
