@@ -27,6 +27,10 @@ class HubSearchModel(QObject):
         """Whether the user allowed searching, which goes online."""
         return self._settings.value().hub_search
 
+    def has_answer(self) -> bool:
+        """Whether a search has found something, or nothing."""
+        return bool(self.words) and not self.searching and not self.problem
+
     def allow(self, on: bool) -> None:
         """Allow searching, or not; the settings keep it."""
         if not on:

@@ -76,7 +76,7 @@ class ModelDetails(QFrame):
         inside.addLayout(self._text)
         inside.addWidget(self.part_files)
         inside.addSpacing(8)
-        for button in self._buttons:
+        for button in self._buttons[1:]:
             inside.addWidget(button)
         inside.addSpacing(8)
         inside.addWidget(self.card)
@@ -90,6 +90,7 @@ class ModelDetails(QFrame):
         column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(8)
         column.addWidget(self._title)
+        column.addWidget(self.use_button)
         column.addWidget(scroll, 1)
 
     def _make_buttons(self) -> None:

@@ -21,7 +21,7 @@ from mezzotint_app.amounts import bytes_text
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.models.get_model import GetModel
 from mezzotint_app.viewmodel.models.hub_search import HubSearchModel
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.labels import plain_label, sentence
 from mezzotint_app.windows.models.model_choices import ModelChoices
 
 
@@ -82,7 +82,7 @@ class GetModelDialog(QDialog):
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(plain_label(self.tr("Variant"), role="heading"))
+        column.addWidget(plain_label(self.tr("Hugging Face model or link"), role="heading"))
         row = QHBoxLayout()
         row.addWidget(self.source, 1)
         row.addWidget(self.look_button)
@@ -153,7 +153,7 @@ class GetModelDialog(QDialog):
         if self._get.looking:
             text = self.tr("Checking…")
         elif problem:
-            text = problem
+            text = sentence(problem)
         elif self._get.offer is None:
             text = self.tr("“Check” shows size and licence; only “Download” downloads.")
         else:

@@ -19,7 +19,7 @@ from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.foreign_text import in_one_line, plain_tooltip
 from mezzotint_app.viewmodel.models.get_model import GetModel
 from mezzotint_app.viewmodel.models.hub_search import HubSearchModel
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.labels import plain_label, sentence
 
 _ID = int(Qt.ItemDataRole.UserRole)
 
@@ -93,11 +93,11 @@ class ModelChoices(QWidget):
         self.allow.setChecked(allowed)
         self.words.setEnabled(allowed)
         self.search_button.setEnabled(allowed and not hub.searching)
-        title = self.tr("Found on Hugging Face") if hub.words else self.tr("Recommended models")
+        title = self.tr("Found on Hugging Face") if hub.has_answer() else self.tr("Recommended models")
         self.title.setText(title)
         self.list.setAccessibleName(title)
         self._show_state()
-        models: tuple[object, ...] = hub.found if hub.words else self._get.known
+        models: tuple[object, ...] = hub.found if hub.has_answer() else self._get.known
         if models != self._listed:
             self._listed = models
             self._show_list()
@@ -107,7 +107,7 @@ class ModelChoices(QWidget):
         if hub.searching:
             text = self.tr("Searching…")
         elif hub.problem:
-            text = hub.problem
+            text = sentence(hub.problem)
         elif hub.words and not hub.found:
             text = self.tr("No image models with these words in their names; try fewer words")
         self.state.setText(text)
@@ -117,7 +117,7 @@ class ModelChoices(QWidget):
 
     def _show_list(self) -> None:
         self.list.clear()
-        if self._hub.words:
+        if self._hub.has_answer():
             for found in self._hub.found:
                 self._add(found.id, f"{in_one_line(found.id)}\n{self._short(found)}", found.id)
             return

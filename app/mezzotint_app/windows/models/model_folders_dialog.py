@@ -83,7 +83,7 @@ class ModelFoldersDialog(QDialog):
         close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Close"))
         close.rejected.connect(self.reject)
         column.addWidget(close)
-        self.resize(640, 360)
+        self.resize(720, 540)
 
     def _show(self) -> None:
         self.list.clear()

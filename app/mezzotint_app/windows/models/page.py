@@ -29,7 +29,7 @@ from mezzotint_app.widgets.notice_bar import NoticeBar
 from mezzotint_app.windows.models.details import ModelDetails
 from mezzotint_app.windows.models.lora_browser import LoraBrowser, choices_of
 
-_WIDTHS = (210, 105, 85, 80, 150, 110)  # initial column widths in pixels
+_WIDTHS = (210, 125, 115, 80, 150, 110)  # initial column widths in pixels
 
 
 class ModelsPage(QWidget):

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from mezzotint.library_protocol import QuantizeRequest
 from mezzotint.protocol import ModelInfo, Quantization
 from mezzotint_app.amounts import bytes_text
+from mezzotint_app.widgets.inputs.spin_room import indent
 from mezzotint_app.widgets.inputs.wheel_focus import ignore_wheel_without_focus
 from mezzotint_app.widgets.labels import plain_label
 
@@ -82,11 +83,13 @@ class QuantizeDialog(QDialog):
         field.setRange(1, 1024)
         field.setValue(max(1, vram_bytes // _GB) if vram_bytes else _USUAL)
         field.setSuffix(self.tr(" GB"))
+        field.setPrefix(self.tr("Memory of the card: "))
         field.setAccessibleName(self.tr("Memory of the card"))
         field.setToolTip(self.tr("Memory of the graphics card that is to hold the model"))
         ignore_wheel_without_focus(field)
-        field.setEnabled(False)
-        self._schemes.buttonToggled.connect(lambda: field.setEnabled(self._scheme() == "auto"))
+        indent(field)
+        field.setVisible(False)
+        self._schemes.buttonToggled.connect(lambda: field.setVisible(self._scheme() == "auto"))
         return field
 
     def _convolutions_box(self, model: ModelInfo) -> QCheckBox:

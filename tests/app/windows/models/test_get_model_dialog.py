@@ -101,7 +101,7 @@ def test_a_problem_is_told_and_nothing_can_be_got(qtbot, dialog, service):
     dialog.source.setText("a/b")
     qtbot.keyClick(dialog.source, Qt.Key.Key_Return)
     service.fail(message="no <i>such</i> model", method="offer")
-    assert dialog.state.text() == "no <i>such</i> model"
+    assert dialog.state.text() == "No <i>such</i> model"
     assert not dialog.get_button.isEnabled()
     assert dialog.isVisible()
 
@@ -162,7 +162,8 @@ def test_without_words_the_recommended_models_are_listed_again(qtbot, dialog, se
 def test_a_search_that_fails_or_is_no_longer_wanted(qtbot, dialog, service):
     searched(qtbot, dialog)
     service.fail(message="no <i>connection</i>", method="search_hub")
-    assert dialog.choices.state.text() == "no <i>connection</i>"
+    assert dialog.choices.state.text() == "No <i>connection</i>"
+    assert dialog.choices.title.text() == "Recommended models" and len(rows(dialog)) == 5
     qtbot.keyClick(dialog.choices.words, Qt.Key.Key_Return)
     dialog.choices.allow.click()
     service.answer((hub_model("a/b"),), "search_hub")

@@ -42,9 +42,9 @@ def test_it_fits_a_small_screen(dialog):
 
 def test_a_card_is_named_for_auto_alone(dialog):
     field = dialog.findChild(QSpinBox)
-    assert not field.isEnabled() and dialog.request().target_vram_bytes is None
+    assert field.isHidden() and dialog.request().target_vram_bytes is None
     choose(dialog, "auto")
-    assert field.isEnabled() and dialog.request().target_vram_bytes == 8 * GB
+    assert not field.isHidden() and dialog.request().target_vram_bytes == 8 * GB
     field.setValue(12)
     assert dialog.request().target_vram_bytes == 12 * GB
 
