@@ -17,6 +17,7 @@ class StyleChoices(QObject):
     changed = Signal()  # the list
     applied = Signal(object, object)  # a request with a style's options, and the style
     saved = Signal(str)  # name
+    imported = Signal(str)  # the first name
     message = Signal(str)
 
     def __init__(self, librarian: Service, state: Stored[CreateState], parent: QObject | None = None) -> None:
@@ -41,9 +42,14 @@ class StyleChoices(QObject):
         """Whether a style is in use."""
         return any(one.name == name for one in self.in_use())
 
-    def refresh(self) -> None:
-        """Read the styles again."""
-        self._librarian.ask("styles", answer=Styles, then=self._listed, failed=self._fail)
+    def refresh(self, then: Callable[[], None] = lambda: None) -> None:
+        """Read the styles again; `then` is called when they are listed."""
+
+        def listed(found: Styles) -> None:
+            self._listed(found)
+            then()
+
+        self._librarian.ask("styles", answer=Styles, then=listed, failed=self._fail)
 
     def use(self, style: Style, request: GenerateRequest) -> None:
         """Add a style; `request` is the page's, to which its options are applied."""
@@ -76,8 +82,7 @@ class StyleChoices(QObject):
         """Save a style; `failed` gets the reason if that is impossible."""
 
         def done(saved: Style) -> None:
-            self.refresh()
-            self.saved.emit(saved.name)
+            self.refresh(lambda: self.saved.emit(saved.name))
 
         self._librarian.ask(
             "save_style",
@@ -106,9 +111,21 @@ class StyleChoices(QObject):
         self.changed.emit()
 
     def _imported(self, found: StylesImported) -> None:
-        self.refresh()
         added = self.tr("%n styles added", "", len(found.added))
-        self.message.emit(f"{added}: {', '.join(found.added[:5])}" if found.added else added)
+        added = f"{added}: {', '.join(found.added[:5])}" if found.added else added
+        there = self.tr("%n were there already", "", found.unchanged) if found.unchanged else ""
+
+        def tell() -> None:
+            if found.added:
+                self.imported.emit(found.added[0])
+            self.message.emit("; ".join(filter(None, (added, there))))
+
+        self.refresh(tell)
 
     def _fail(self, failure: Failure) -> None:
         self.message.emit(failure.message)
+
+
+def value_text(value: object) -> str:
+    """The value of one of a style's settings, as it is shown."""
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

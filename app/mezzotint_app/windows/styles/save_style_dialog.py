@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from mezzotint.library_protocol import MOST_STYLE_NAME, Style
+from mezzotint_app.viewmodel.create.styles import value_text
+from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.widgets.labels import plain_label
 
 _NAME = int(Qt.ItemDataRole.UserRole)
@@ -94,8 +96,12 @@ class SaveStyleDialog(QDialog):
     def _settings_list(self) -> QListWidget:
         settings = QListWidget()
         self._named(settings, self.tr("Settings"), self.tr("Which settings are part of the style"))
+        settings.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        settings.setWordWrap(True)
+        settings.ensurePolished()  # rows have their final height only then
         for name, value in self._draft.settings.items():
-            item = QListWidgetItem(f"{name}: {value}")
+            item = QListWidgetItem(f"{name}: {value_text(value)}")
+            item.setToolTip(plain_tooltip(value_text(value)))
             item.setData(_NAME, name)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Unchecked if name in _RARELY else Qt.CheckState.Checked)

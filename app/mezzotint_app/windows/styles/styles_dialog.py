@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from mezzotint.library_protocol import Style
 from mezzotint_app.viewmodel.create.create import CreateModel
+from mezzotint_app.viewmodel.create.styles import value_text
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
 from mezzotint_app.viewmodel.thumbnails import ThumbnailKey, Thumbnails
 from mezzotint_app.widgets.icon_button import text_button
@@ -52,6 +53,7 @@ class StylesDialog(QDialog):
         self._styles.changed.connect(self._show)
         self._styles.message.connect(self._show_message)
         self._styles.saved.connect(self.select)
+        self._styles.imported.connect(self.select)
         model.changed.connect(self._show_current)
         thumbnails.changed.connect(self._show_picture)
         self._show()
@@ -187,7 +189,7 @@ class StylesDialog(QDialog):
         self.prompt.show_text("" if style is None else style.prompt)
         self.negative.show_text("" if style is None else style.negative)
         settings = () if style is None else style.settings.items()
-        self._settings.setText(", ".join(f"{name}: {_shown(value)}" for name, value in settings))
+        self._settings.setText(", ".join(f"{name}: {value_text(value)}" for name, value in settings))
         text = self.tr("Remove from prompt") if used else self.tr("Use")
         tip = self.tr("Add it to the prompt, and its settings to the page")
         self.use_button.setText(text)
@@ -222,7 +224,3 @@ class StylesDialog(QDialog):
         style = self.current()
         if style is not None and style.own:
             self._styles.remove(style.name)
-
-
-def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -74,18 +74,23 @@ def test_saving_removing_and_importing_refresh_the_list(kit):
     styles, told, failed = kit.create.styles, [], []
     styles.message.connect(told.append)
     styles.saved.connect(told.append)
+    styles.imported.connect(told.append)
     styles.save(INK, replaces=False, failed=failed.append)
     kit.librarian.fail(message="taken", method="save_style")
     styles.save(INK, replaces=True, failed=failed.append)
     kit.librarian.answer(INK, "save_style")
+    assert told == []  # until it is listed
+    kit.librarian.answer(Styles(styles=(INK,)), "styles")
     styles.remove("ink")
     kit.librarian.answer(None, "remove_style")
+    kit.librarian.answer(Styles(styles=(INK,)), "styles")
     styles.import_file("/s.csv")
-    kit.librarian.answer(StylesImported(added=("a", "b")), "import_styles")
+    kit.librarian.answer(StylesImported(added=("a", "b"), unchanged=2), "import_styles")
+    kit.librarian.answer(Styles(styles=(INK,)), "styles")
     styles.import_file("/s.csv")
     kit.librarian.fail(message="line 3", method="import_styles")
     assert failed == ["taken"]
-    assert told == ["ink", "2 styles added: a, b", "line 3"]
+    assert told == ["ink", "a", "2 styles added: a, b; 2 were there already", "line 3"]
     assert kit.librarian.methods().count("styles") == 3
 
 

@@ -4,7 +4,7 @@ import pytest
 from create_page import clicked, kit_of, page_of
 from PySide6.QtCore import Qt
 
-from mezzotint.library_protocol import Style, Styles
+from mezzotint.library_protocol import Style, Styles, StylesImported
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
 from mezzotint_app.windows.styles.save_style_dialog import SaveStyleDialog
 from mezzotint_app.windows.styles.styles_dialog import StylesDialog
@@ -61,6 +61,13 @@ def test_delete_and_import(dialog, kit):
     assert kit.librarian.last("import_styles").params == {"path": "/s.csv"}
     kit.librarian.fail(message="line 3: a quote", method="import_styles")
     assert dialog._message.text() == "line 3: a quote"
+    dialog._styles.import_file("/s.csv")
+    kit.librarian.answer(StylesImported(added=("fog",)), "import_styles")
+    listed = Styles(styles=(Style(name="a", prompt="x"), Style(name="fog", prompt="y")))
+    for _ in kit.librarian.open("styles"):
+        kit.librarian.answer(listed, "styles")
+    assert dialog.current() == listed.styles[1]
+    assert "fog" in dialog._message.text()
     file_dialog.close()
 
 
