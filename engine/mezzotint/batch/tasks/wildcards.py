@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from mezzotint.batch_protocol import MOST_DRAWN, MOST_WILDCARD_TEXT, DrawRequest
+from mezzotint.batch_protocol import MOST_DRAWN, MOST_WILDCARD_TEXT, WILDCARD_NAME, DrawRequest
 from mezzotint.catalog.place import at_home
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import read_limited
@@ -24,9 +24,7 @@ _MOST_LINES = 100_000
 _MOST_TEXT = 64 << 20  # characters of all prompts of a row
 _FIRST_STAND_IN = 0xF0000  # private-use characters, which no prompt needs
 
-# Names consist of word characters, so that none can be `..`; bounded, so that a run of underscores stays fast.
-_NAME = r"\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8}"
-_WILDCARD = re.compile(f"__({_NAME})__")
+_WILDCARD = re.compile(f"__({WILDCARD_NAME})__")
 _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _ESCAPED = re.compile(r"\\([{|}\\])")
 _HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # noncharacters, while drawing choices
@@ -104,7 +102,7 @@ class Wildcards:
 
 def is_wildcard_name(name: str) -> bool:
     """Whether a prompt can name a wildcard so."""
-    return re.fullmatch(_NAME, name) is not None
+    return re.fullmatch(WILDCARD_NAME, name) is not None
 
 
 def wildcard_path(folder: Path, name: str) -> Path:

@@ -82,6 +82,20 @@ def test_a_new_one_is_named_written_and_may_not_replace_another(dialog, service)
     assert dialog._model.name() == "animal" and not dialog._model.is_unsaved("animal")
 
 
+def test_a_name_that_no_prompt_could_have_is_refused_at_once(dialog):
+    for name in ("../fish", "a b", ""):
+        dialog._model.add(name)
+        assert names(dialog) == ["animal", "colour"] and "is not a name" in dialog.problem.text()
+
+
+def test_nothing_is_drawn_of_an_empty_text(qtbot, dialog, service):
+    drawn(qtbot, service, "cat")
+    assert "cat" in dialog.examples.text()
+    dialog._model.edit("")
+    qtbot.waitUntil(lambda: not dialog.examples.text())
+    assert not service.open("draw")
+
+
 def test_closing_asks_about_unsaved_changes(dialog, settings):
     dialog.text.setPlainText("fox")
     dialog.reject()
@@ -92,7 +106,9 @@ def test_closing_asks_about_unsaved_changes(dialog, settings):
 
 
 def test_another_folder_begins_anew(dialog, service, settings):
+    dialog._model._examples = ("cat",)
     dialog._model.set_folder("/other")
+    assert not dialog.examples.text()
     assert names(dialog) == [] and not dialog.text.isEnabled()
     assert service.last("wildcards").params == WildcardFolder(folder="/other")
     settings.change(wildcard_folder="")

@@ -1,10 +1,11 @@
 """Editing the wildcard files of the folder in the settings, with what would be drawn of unsaved texts."""
 
+import re
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from mezzotint.batch_protocol import DrawRequest, SaveWildcard, WildcardFolder, WildcardName
+from mezzotint.batch_protocol import WILDCARD_NAME, DrawRequest, SaveWildcard, WildcardFolder, WildcardName
 from mezzotint_app.processes.service import Failure, Service
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
@@ -95,7 +96,11 @@ class WildcardEditor(QObject):
     def add(self, name: str) -> None:
         """Begin a new wildcard, unless there is one of that name."""
         name = name.strip().strip("_").removesuffix(".txt")
-        if name and name not in self.names():
+        if not re.fullmatch(WILDCARD_NAME, name):
+            message = self.tr("{name} is not a name: use letters, digits, - and single _, and / for folders.")
+            self.message.emit(message.format(name=name or "“”"))
+            return
+        if name not in self.names():
             self._drafts[name] = ""
         self.choose(name)
 
@@ -134,6 +139,7 @@ class WildcardEditor(QObject):
     def _follow_folder(self) -> None:
         if self.folder() != self._folder:
             self._folder, self._names, self._name, self._texts, self._drafts = self.folder(), (), "", {}, {}
+            self._examples, self._problem = (), ""
             self.loaded.emit()
             self._changed()
             self.refresh()
@@ -160,6 +166,10 @@ class WildcardEditor(QObject):
     def _draw(self) -> None:
         name = self._name
         if not name or self.text() is None:
+            return
+        if not (self.text() or "").strip():
+            self._examples, self._problem = (), ""
+            self.changed.emit()
             return
 
         def take(examples: Iterable[str], problem: str = "") -> None:
