@@ -73,10 +73,11 @@ class ControlList(DropArea):
                 self.use_model(next(waiting, len(self._controls) - 1), path)
 
     def add(self, paths: Iterable[str]) -> None:
-        """Add images."""
+        """Add images, the last of which gets a ControlNet next."""
         wanted = with_images(self._controls, paths)
         if wanted != self._controls:
             self._emit_edited(wanted)
+            self._rows[-1].parts()["choose"].setFocus()
 
     def use_model(self, place: int, path: str) -> None:
         """Use another ControlNet for an image."""

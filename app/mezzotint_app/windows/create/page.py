@@ -10,6 +10,7 @@ from mezzotint_app.background import Executor
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.engine_state import EngineState
 from mezzotint_app.viewmodel.thumbnails import Thumbnails
+from mezzotint_app.widgets.collapsible_section import CollapsibleSection
 from mezzotint_app.widgets.form_layout import beside, form_side, scrolled
 from mezzotint_app.widgets.inputs.field import Field
 from mezzotint_app.windows.create.basics import CreateBasics
@@ -125,6 +126,8 @@ class CreatePage(QWidget):
         model.faster.applied.connect(self.message)
         self.prompts.message.connect(self.message)
         self.sections.message.connect(self.message)
+        for section in self.sections.sections().values():
+            section.toggled.connect(lambda _open: self._sight.start())
         self.prompts.generate_wanted.connect(self.generate)
         self.prompts.styles.asked.connect(self.styles_wanted)
         self.footer.generate_wanted.connect(self.generate)
@@ -144,7 +147,10 @@ class CreatePage(QWidget):
         self._sight.start()
 
     def _bring_into_sight(self) -> None:
-        """Scroll the focused widget into view."""
+        """Scroll the focused widget into view, and an open section whose heading it is as far as there is room."""
         now = QApplication.focusWidget()
         if now is not None and self._form.isAncestorOf(now):
+            section = now.parentWidget()
+            if isinstance(section, CollapsibleSection) and section.is_open():
+                self._scroll.ensureWidgetVisible(section, 0, 8)
             self._scroll.ensureWidgetVisible(now, 0, 24)

@@ -34,7 +34,7 @@ class RegionList(QWidget):
         self.add = QPushButton(icon("add"), self.tr("Add region"))
         self.add.setAccessibleName(self.add.text())
         self.add.setToolTip(self.tr("A part of the image that follows a prompt of its own"))
-        self.add.clicked.connect(lambda: self._emit_edited((*self._regions, next_region(self._regions))))
+        self.add.clicked.connect(self.add_region)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
@@ -56,6 +56,11 @@ class RegionList(QWidget):
     def rows(self) -> "tuple[RegionRow, ...]":
         """One row per region."""
         return tuple(self._rows)
+
+    def add_region(self) -> None:
+        """Add a region, whose prompt is written next."""
+        self._emit_edited((*self._regions, next_region(self._regions)))
+        self._rows[-1].prompt.setFocus()
 
     def choose_mask(self, place: int) -> QFileDialog:
         """Open a file dialog for the mask of a region."""

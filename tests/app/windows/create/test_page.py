@@ -155,6 +155,18 @@ def test_what_gets_the_keyboard_comes_into_sight_also_what_was_added_later(kit, 
         qtbot.waitUntil(lambda widget=widget: 0 <= widget.mapTo(page, QPoint(0, 0)).y() < page.footer.y())
 
 
+def test_a_section_that_is_opened_comes_into_sight(kit, page, qtbot):
+    section = page.sections.sections()["regions"]
+    section.set_open(False)
+    section.head().setFocus()
+    page._scroll.ensureWidgetVisible(section.head(), 0, 24)
+    section.head().click()
+    add = page.sections.regions.add
+    qtbot.waitUntil(lambda: 0 <= add.mapTo(page, QPoint(0, 0)).y() < page.footer.y() - add.height())
+    add.click()
+    assert page.sections.regions.rows()[0].prompt.hasFocus()
+
+
 def test_the_wheel_scrolls_the_page_and_changes_nothing(kit, page):
     for widget in (
         page.basics.count,
