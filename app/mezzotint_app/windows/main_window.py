@@ -21,7 +21,7 @@ from mezzotint.training_protocol import TrainingRunInfo
 from mezzotint_app.program import Program
 from mezzotint_app.resources import icon
 from mezzotint_app.viewmodel.dropped.data import can_hold, drop_data
-from mezzotint_app.viewmodel.models.cards import is_for
+from mezzotint_app.viewmodel.models.cards import dragged_lora, is_for
 from mezzotint_app.viewmodel.models.found import found_words
 from mezzotint_app.widgets.navigation import Navigation
 from mezzotint_app.widgets.notice_bar import NoticeBar
@@ -363,7 +363,11 @@ class MainWindow(QMainWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802, D102
         event.acceptProposedAction()
-        if not self._to_canvas(event.mimeData()):
+        lora = dragged_lora(event.mimeData())
+        card = None if lora is None else self.program.cards.card(lora[0])
+        if card is not None:
+            self._add_lora(card)
+        elif not self._to_canvas(event.mimeData()):
             self.program.dropped.take(drop_data(event.mimeData()))
 
     def _to_canvas(self, data: QMimeData) -> bool:

@@ -86,6 +86,14 @@ def test_a_lora_that_was_dropped_is_in_the_list(window, program):
     assert [one.path for one in program.create.request().loras] == ["/loras/paint.safetensors"]
 
 
+def test_loras_open_beside_the_prompt(window):
+    window.show()
+    window.dialogs.loras()
+    (dialog,) = opened(window)
+    prompt = window.create_page.prompts.prompt
+    assert dialog.x() > prompt.mapToGlobal(prompt.rect().center()).x()
+
+
 def test_a_folder_of_images_becomes_one_entry(qtbot, window, program):
     program.create.prompts.set_prompt("in winter")
     with qtbot.waitSignal(program.access.changed):

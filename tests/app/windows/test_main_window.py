@@ -3,14 +3,17 @@
 from types import SimpleNamespace
 
 import pytest
+from fake_engine import model_info
 from fake_setup import INSTALLED, made_setup
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 
 from mezzotint.jobs.store import JobStore, Task
+from mezzotint.library_protocol import ModelCard
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage
 from mezzotint_app.amounts import left_text
 from mezzotint_app.program import Program
+from mezzotint_app.viewmodel.models.cards import lora_data
 from mezzotint_app.windows.main_window import BATCH, CREATE, FIRST_RUN, GALLERY, MODELS, QUEUE, TRAIN, MainWindow
 from mezzotint_app.windows.queue.paused_notice import PausedNotice
 
@@ -84,6 +87,21 @@ def test_a_drop_is_looked_at(qtbot, window, program, asked):
     assert entered.isAccepted()
     window.dropEvent(QDropEvent(QPointF(where), Qt.DropAction.CopyAction, data, buttons, keys, QEvent.Type.Drop))
     assert asked.last("examine").params == {"paths": ("/images/a.png",)}
+
+
+def test_a_lora_dragged_from_their_list_is_used_unasked_and_may_not_fit(window, program, asked):
+    card = ModelCard(path="/l/ink.safetensors", name="ink", base="Sana", families=("sana",), trigger_words=("inky",))
+    program.cards.refresh_loras()
+    asked.answer((card,), "loras")
+    data = lora_data(card)  # Qt's event does not keep it
+    program.create.models.use((model_info(id="base", family="sdxl"),))
+    program.create.chosen.set_model("base")
+    keys, buttons = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+    window.dropEvent(QDropEvent(QPointF(), Qt.DropAction.CopyAction, data, buttons, keys, QEvent.Type.Drop))
+    assert "examine" not in asked.methods()
+    assert [one.path for one in program.create.request().loras] == [card.path]
+    assert program.create.prompts.prompt() == "inky"
+    assert "ink is for Sana, and base is not" in window.line.message.text()
 
 
 def test_what_cannot_be_used_is_not_taken(window):

@@ -1,8 +1,11 @@
 """The LoRAs in a window of their own, from which they can be dragged to the Create page."""
 
+from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from mezzotint_app.windows.models.lora_browser import LoraBrowser
+
+_BELOW = 48  # pixels
 
 
 class LoraDialog(QDialog):
@@ -20,6 +23,13 @@ class LoraDialog(QDialog):
         close.rejected.connect(self.reject)
         column.addWidget(close)
         self.resize(860, 560)
+        if parent is not None:
+            self._place_beside_form(parent.frameGeometry())
+
+    def _place_beside_form(self, window: QRect) -> None:
+        """Leave the prompt, which LoRAs are dragged to, in sight."""
+        self.resize(min(self.width(), window.width() * 6 // 10), self.height())
+        self.move(max(window.left(), window.right() - self.width()), window.top() + _BELOW)
 
     def done(self, result: int) -> None:
         """Close, and ask for no more pictures."""
