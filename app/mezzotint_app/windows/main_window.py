@@ -309,11 +309,17 @@ class MainWindow(QMainWindow):
         self.show_page(CREATE)
 
     def _add_lora(self, card: ModelCard) -> None:
-        chosen = self.program.create.chosen
-        self.program.create.add_lora(card.path, card.trigger_words, card.weight)
-        if not is_for(card, chosen.info()):
-            message = self.tr("{name} is for {base}, and {model} is not: choose a model of that kind.")
-            self.line.show_message(message.format(name=card.name, base=card.base, model=chosen.model()))
+        create, before = self.program.create, self.program.create.chosen.info()
+        fitting = create.models.fitting(card, before)
+        if fitting is not None and fitting != before:
+            create.chosen.set_model(fitting.id)
+            self.line.show_message(
+                self.tr("{model} was chosen, which {name} is for.").format(model=fitting.id, name=card.name)
+            )
+        elif not is_for(card, before):
+            message = self.tr("{name} is for another kind of model ({base}), which is not installed.")
+            self.line.show_message(message.format(name=card.name, base=card.base))
+        create.add_lora(card.path, card.trigger_words, card.weight)
         self.create_page.sections.reveal("loras")
         self.show_page(CREATE)
 

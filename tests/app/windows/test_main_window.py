@@ -101,7 +101,12 @@ def test_a_lora_dragged_from_their_list_is_used_unasked_and_may_not_fit(window, 
     assert "examine" not in asked.methods()
     assert [one.path for one in program.create.request().loras] == [card.path]
     assert program.create.prompts.prompt() == "inky"
-    assert "ink is for Sana, and base is not" in window.line.message.text()
+    assert "ink is for another kind of model (Sana)" in window.line.message.text()
+    program.create.models.use((model_info(id="base", family="sdxl"), model_info(id="dusk", family="sana")))
+    window.dialogs.lora_chosen.emit(card)
+    assert program.create.chosen.model() == "dusk"
+    assert [one.path for one in program.create.request().loras] == [card.path]
+    assert window.line.message.text() == "dusk was chosen, which ink is for."
 
 
 def test_what_cannot_be_used_is_not_taken(window):

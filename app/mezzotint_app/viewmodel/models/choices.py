@@ -4,8 +4,10 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Signal
 
+from mezzotint.library_protocol import ModelCard
 from mezzotint.protocol import ModelInfo
 from mezzotint_app.processes.service import Failure, Service
+from mezzotint_app.viewmodel.models.cards import is_for
 
 REFINER = "refiner"
 _ALIKE = 2  # maximum ratio of the native image widths of a refiner and its base model
@@ -102,6 +104,11 @@ class ModelChoices(QObject):
         """The first usable model that takes reference images; a bundled one only if there is no other."""
         usable = [one for one in self._models if one.references and self.problem_of(one) is None]
         return next(iter(sorted(usable, key=lambda one: one.source == "bundled")), None)
+
+    def fitting(self, card: ModelCard, info: ModelInfo | None) -> ModelInfo | None:
+        """Return the model if a LoRA may be for it, else the first usable one of that kind; the model without one."""
+        usable = (one for one in self._models if self.problem_of(one) is None)
+        return info if is_for(card, info) else next((one for one in usable if is_for(card, one)), info)
 
     def refiners_for(self, info: ModelInfo | None) -> tuple[ModelInfo, ...]:
         """Return the usable refiners of the same family with a similar native image size."""

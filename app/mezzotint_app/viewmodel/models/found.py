@@ -19,7 +19,7 @@ class ModelsFound(Plurals):
 def found_words(found: Sequence[ModelInfo]) -> str:
     """Describe which models are new, and which files are listed but unusable."""
     if not found:
-        return translate("Models", "No new models found; the models there are already listed.")
+        return translate("Models", "No new models found there. LoRAs are in the tab LoRAs.")
     usable = [one.id for one in found if one.problem is None]
     others = [one.id for one in found if one.problem is not None]
     messages = []

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mezzotint.library_protocol import ModelCard
 from mezzotint.paths import cache_folder
-from mezzotint.protocol import GeneratedImage, GenerateRequest, ModelInfo
+from mezzotint.protocol import GeneratedImage, GenerateRequest
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
 from mezzotint_app.viewmodel.create.create import CreateModel
@@ -17,7 +17,7 @@ from mezzotint_app.viewmodel.create.preview import StoppableRunner
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.sizes import multiple_of, own_size
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
-from mezzotint_app.viewmodel.models.cards import ModelCards, is_for
+from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class PictureMaker(QObject):
 
     def _request(self, card: ModelCard, model: str | None) -> GenerateRequest | None:
         info = self._create.models.find(model or self._create.chosen.model())
-        info = info if model is not None else self._fitting(card, info)
+        info = info if model is not None else self._create.models.fitting(card, info)
         problem = self.tr("Choose a model on the Create page first.") if info is None else ""
         if info is not None:
             problem = self._create.models.problem_of(info) or ""
@@ -81,12 +81,6 @@ class PictureMaker(QObject):
         return request_of(
             Form(model=info.id, prompt=prompt, settings=settings, seed=_SEED, window=self._settings.value())
         )
-
-    def _fitting(self, card: ModelCard, info: ModelInfo | None) -> ModelInfo | None:
-        """The model if a LoRA may be for it, else the first usable one that it may be for."""
-        models = self._create.models
-        usable = (one for one in models.all() if models.problem_of(one) is None)
-        return info if is_for(card, info) else next((one for one in usable if is_for(card, one)), info)
 
     def _saved(self, _task: object, image: GeneratedImage) -> None:
         path = self._wanted.pop(image.path, None)

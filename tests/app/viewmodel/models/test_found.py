@@ -13,7 +13,7 @@ def broken(name):
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ((), "No new models found; the models there are already listed."),
+        ((), "No new models found there. LoRAs are in the tab LoRAs."),
         ((model_info("a"),), "1 model added: a. Select it under Model."),
         (
             (broken("old.ckpt"), model_info("a"), broken("thing")),

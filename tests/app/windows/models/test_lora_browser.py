@@ -41,6 +41,11 @@ def shown(browser):
 def test_filters_narrow_the_list(browser):
     browser.base.choose("SDXL")
     assert shown(browser) == ["ink"]
+    browser.base.choose("")
+    browser.search.setText("fog")
+    assert browser.current().name == "fog"  # the first that is shown
+    browser.base.choose("SDXL")
+    browser.search.setText("")
     browser.tag.choose("style")
     browser.search.setText("fog")
     assert shown(browser) == []
