@@ -17,7 +17,7 @@ class StyleChoices(QObject):
     changed = Signal()  # the list
     applied = Signal(object, object)  # a request with a style's options, and the style
     saved = Signal(str)  # name
-    imported = Signal(str)  # the first name
+    imported = Signal(str, str)  # the first new name, and what was imported in words
     message = Signal(str)
 
     def __init__(self, librarian: Service, state: Stored[CreateState], parent: QObject | None = None) -> None:
@@ -116,9 +116,9 @@ class StyleChoices(QObject):
         there = self.tr("%n were there already", "", found.unchanged) if found.unchanged else ""
 
         def tell() -> None:
-            if found.added:
-                self.imported.emit(found.added[0])
-            self.message.emit("; ".join(filter(None, (added, there))))
+            words = "; ".join(filter(None, (added, there)))
+            self.message.emit(words)
+            self.imported.emit(next(iter(found.added), ""), words)
 
         self.refresh(tell)
 

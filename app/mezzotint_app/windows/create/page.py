@@ -21,6 +21,7 @@ from mezzotint_app.windows.create.sections import CreateSections
 
 FORM_WIDTH = 400
 _NARROWEST = 320
+_SETTLING = 200  # milliseconds in which the form may grow after the focus moved
 
 
 class CreatePage(QWidget):
@@ -52,6 +53,7 @@ class CreatePage(QWidget):
         self.result = CreateResult(model, thumbnails, pool, engine)
         self._soon = self._timer(self.show_model)
         self._sight = self._timer(self._bring_into_sight)  # after the layout was updated
+        self._settling = self._timer(lambda: None, _SETTLING)
         self._build()
         self._connect()
         self.show_model()
@@ -99,10 +101,10 @@ class CreatePage(QWidget):
         """The splitter between form and image, whose state can be stored."""
         return self._splitter
 
-    def _timer(self, then: Callable[[], None]) -> QTimer:
+    def _timer(self, then: Callable[[], None], interval: int = 0) -> QTimer:
         timer = QTimer(self)
         timer.setSingleShot(True)
-        timer.setInterval(0)
+        timer.setInterval(interval)
         timer.timeout.connect(then)
         return timer
 
@@ -116,6 +118,7 @@ class CreatePage(QWidget):
             inside.addWidget(part)
         inside.addStretch(1)
         self._scroll = scrolled(form)
+        self._scroll.verticalScrollBar().rangeChanged.connect(lambda *_: self._grown())
         left = form_side(self._scroll, self.footer, narrowest=_NARROWEST)
         self._splitter = beside(self, left, self.result, width=FORM_WIDTH, name="create")
 
@@ -127,7 +130,7 @@ class CreatePage(QWidget):
         self.prompts.message.connect(self.message)
         self.sections.message.connect(self.message)
         for section in self.sections.sections().values():
-            section.toggled.connect(lambda _open: self._sight.start())
+            section.toggled.connect(lambda _open: self._look_again())
         self.prompts.generate_wanted.connect(self.generate)
         self.prompts.styles.asked.connect(self.styles_wanted)
         self.footer.generate_wanted.connect(self.generate)
@@ -144,7 +147,16 @@ class CreatePage(QWidget):
             application.focusChanged.connect(self._focus_moved)
 
     def _focus_moved(self, _before: QWidget | None, _now: QWidget | None) -> None:
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """Bring the focused widget into sight, again if the form grows shortly afterwards."""
         self._sight.start()
+        self._settling.start()
+
+    def _grown(self) -> None:
+        if self._settling.isActive():
+            self._sight.start()
 
     def _bring_into_sight(self) -> None:
         """Scroll the focused widget into view, and an open section whose heading it is as far as there is room."""

@@ -43,6 +43,8 @@ class WildcardsDialog(QDialog):
         model.refresh()
         self._load()
         self._show()
+        if model.folder():
+            self.list.setFocus()  # not in the folder, which each key would change
 
     def _make_parts(self) -> None:
         name, tip = self.tr("Wildcard folder"), self.tr("NAME.txt has a line for each text that __NAME__ can become")

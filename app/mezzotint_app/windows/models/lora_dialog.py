@@ -28,7 +28,7 @@ class LoraDialog(QDialog):
 
     def _place_beside_form(self, window: QRect) -> None:
         """Leave the prompt, which LoRAs are dragged to, in sight."""
-        self.resize(min(self.width(), window.width() * 6 // 10), self.height())
+        self.resize(min(self.width(), window.width() * 5 // 8), self.height())
         self.move(max(window.left(), window.right() - self.width()), window.top() + _BELOW)
 
     def done(self, result: int) -> None:

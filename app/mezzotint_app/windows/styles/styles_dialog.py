@@ -51,9 +51,9 @@ class StylesDialog(QDialog):
         self._message = plain_label(role="warning", wrap=True)
         self._build()
         self._styles.changed.connect(self._show)
-        self._styles.message.connect(self._show_message)
+        self._styles.message.connect(lambda text: self._show_message(text))
         self._styles.saved.connect(self.select)
-        self._styles.imported.connect(self.select)
+        self._styles.imported.connect(self._show_imported)
         model.changed.connect(self._show_current)
         thumbnails.changed.connect(self._show_picture)
         self._show()
@@ -167,7 +167,7 @@ class StylesDialog(QDialog):
         self.select(name or "")
         if self.current() is None and self.list.count():
             self.list.setCurrentRow(0)
-        self._message.setText("\n".join(self._styles.problems()))
+        self._show_message("\n".join(self._styles.problems()))
         self._show_current()
 
     def _show_picture(self, path: str) -> None:
@@ -180,6 +180,8 @@ class StylesDialog(QDialog):
         for item in self._items():
             style = self._style_of(item)
             item.setHidden(words.casefold() not in f"{style.name}\n{style.prompt}".casefold())
+        if self.current() is None:
+            self.list.setCurrentItem(next((one for one in self._items() if not one.isHidden()), None))
         self._show_current()
 
     def _show_current(self) -> None:
@@ -198,8 +200,14 @@ class StylesDialog(QDialog):
         self.use_button.setEnabled(style is not None)
         self.remove_button.setEnabled(style is not None and style.own)
 
-    def _show_message(self, text: str) -> None:
+    def _show_message(self, text: str, role: str = "warning") -> None:
+        self._message.setProperty("role", role)
+        self._message.style().polish(self._message)
         self._message.setText(text)
+
+    def _show_imported(self, name: str, text: str) -> None:
+        self.select(name)
+        self._show_message(text, "muted")
 
     # ---- actions
 

@@ -74,7 +74,7 @@ def test_saving_removing_and_importing_refresh_the_list(kit):
     styles, told, failed = kit.create.styles, [], []
     styles.message.connect(told.append)
     styles.saved.connect(told.append)
-    styles.imported.connect(told.append)
+    styles.imported.connect(lambda name, _words: told.append(name))
     styles.save(INK, replaces=False, failed=failed.append)
     kit.librarian.fail(message="taken", method="save_style")
     styles.save(INK, replaces=True, failed=failed.append)
@@ -90,7 +90,7 @@ def test_saving_removing_and_importing_refresh_the_list(kit):
     styles.import_file("/s.csv")
     kit.librarian.fail(message="line 3", method="import_styles")
     assert failed == ["taken"]
-    assert told == ["ink", "a", "2 styles added: a, b; 2 were there already", "line 3"]
+    assert told == ["ink", "2 styles added: a, b; 2 were there already", "a", "line 3"]
     assert kit.librarian.methods().count("styles") == 3
 
 

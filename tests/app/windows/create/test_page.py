@@ -164,7 +164,9 @@ def test_a_section_that_is_opened_comes_into_sight(kit, page, qtbot):
     add = page.sections.regions.add
     qtbot.waitUntil(lambda: 0 <= add.mapTo(page, QPoint(0, 0)).y() < page.footer.y() - add.height())
     add.click()
-    assert page.sections.regions.rows()[0].prompt.hasFocus()
+    prompt = page.sections.regions.rows()[0].prompt
+    assert prompt.hasFocus()
+    qtbot.waitUntil(lambda: 0 <= prompt.mapTo(page, QPoint(0, 0)).y() <= page.footer.y() - prompt.height())
 
 
 def test_the_wheel_scrolls_the_page_and_changes_nothing(kit, page):

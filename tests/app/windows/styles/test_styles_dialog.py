@@ -37,7 +37,9 @@ def test_what_the_selected_style_sets_is_shown(dialog, kit):
     assert not dialog.remove_button.isEnabled()
     dialog.search.setText("INK")
     assert dialog.list.item(1).isHidden()
-    assert not dialog.use_button.isEnabled()
+    assert dialog.current() == STYLES[0] and dialog.use_button.isEnabled()  # the first that is shown
+    dialog.search.setText("nothing")
+    assert dialog.current() is None and not dialog.use_button.isEnabled()
 
 
 def test_use_adds_it_and_again_removes_it(dialog, kit, qtbot):
