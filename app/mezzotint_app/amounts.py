@@ -1,10 +1,13 @@
 """Human-readable byte counts and durations; GB is 2^30 bytes."""
 
+import re
+
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from mezzotint_app.plurals import Plurals
 
 _UNITS = (("GB", 2**30), ("MB", 2**20), ("kB", 2**10))
+_BEFORE_A_UNIT = re.compile(r"(?<=\d) (?=(GB|MB|kB|h|min|s)\b)")
 
 
 class Amounts(Plurals):
@@ -17,6 +20,11 @@ def bytes_text(count: int) -> str:
         if count >= scale:
             return f"{QLocale().toString(count / scale, 'f', 1)} {unit}"
     return Amounts.tr("%n bytes", "", count)
+
+
+def with_whole_amounts(text: str) -> str:
+    """The text with units that do not wrap away from their numbers."""
+    return _BEFORE_A_UNIT.sub("\u00a0", text)
 
 
 def number_text(value: float) -> str:

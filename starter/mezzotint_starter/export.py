@@ -88,6 +88,9 @@ def write_folder(pipeline: DiffusionPipeline, folder: Path, note_data: Mapping[s
         shutil.rmtree(fresh / part)
     for file in fresh.rglob("*.safetensors"):
         _shrink(file, type(getattr(pipeline, file.parent.name)).__name__)
+    for file in fresh.rglob("tokenizer.json"):  # more than half of it would be spaces
+        content = json.loads(file.read_text("utf-8"))
+        file.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
     (fresh / "mezzotint.json").write_text(json.dumps(note_data, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)

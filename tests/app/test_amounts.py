@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QLocale
 
-from mezzotint_app.amounts import about_text, bytes_of, bytes_text, duration_text, left_text
+from mezzotint_app.amounts import about_text, bytes_of, bytes_text, duration_text, left_text, with_whole_amounts
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,9 @@ def test_what_is_not_known_is_not_told():
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "under 1 s"), (35, "about 35 s"), (7500, "about 2 h 5 min")])
 def test_how_long_something_takes(seconds, words):
     assert about_text(seconds) == words
+
+
+def test_units_stay_with_their_numbers():
+    assert with_whole_amounts("Needs 3.6 GB of 8 GB, about 2 h 5 min in 3 steps").split(" ") == [
+        *("Needs", "3.6\u00a0GB", "of", "8\u00a0GB,", "about", "2\u00a0h", "5\u00a0min", "in", "3", "steps"),
+    ]

@@ -117,6 +117,11 @@ def test_the_folders_are_small_half_precision_and_free_of_code(made):
             assert dtypes == DTYPES.get(f"{name}/{file.parent.name}", IN_8_BITS)
 
 
+def test_tokenizers_are_compact(made):
+    files = list(made[0].rglob("tokenizer.json"))
+    assert files and all(file.read_text("utf-8").count("\n") == 1 for file in files)
+
+
 def test_the_folders_say_what_they_are(made):
     notes = {name: json.loads((made[0] / name / "mezzotint.json").read_text("utf-8")) for name in MODELS}
     assert [(note["name"], note["family"]) for note in notes.values()] == [

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from mezzotint_app.amounts import with_whole_amounts
 from mezzotint_app.resources import icon, icon_in
 from mezzotint_app.viewmodel.create.create import CreateModel
 from mezzotint_app.viewmodel.foreign_text import plain_tooltip
@@ -96,7 +97,8 @@ class CreateFooter(QFrame):
 
     def plan_text(self) -> str:
         """The text about memory and time."""
-        return self._refused.text() if not self._refused.isHidden() else self._line.text()
+        label = self._line if self._refused.isHidden() else self._refused
+        return label.text().replace("\u00a0", " ")
 
     def why_button(self) -> QToolButton:
         """The button that shows the reasons for the plan."""
@@ -115,7 +117,7 @@ class CreateFooter(QFrame):
         bad = preflight.state() == "failed" or not preflight.fits()
         reasons = plain_tooltip("\n".join(preflight.reasons())) if preflight.reasons() else ""
         for label, is_shown in ((self._line, not bad), (self._refused, bad)):
-            label.setText(preflight.line())
+            label.setText(with_whole_amounts(preflight.line()))
             label.setToolTip(reasons)
             label.setVisible(is_shown and bool(preflight.line()))
         self._bar.show_segments(preflight.segments())
