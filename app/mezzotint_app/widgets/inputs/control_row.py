@@ -21,6 +21,7 @@ from mezzotint_app.widgets.inputs.slider_spin import SliderSpin
 from mezzotint_app.widgets.labels import ElidedLabel
 
 _STEP = 0.05
+_NAME = 110  # pixels, for names of ControlNets; where they do not fit, the line goes below its label
 
 
 class ControlRow(QFrame):
@@ -48,6 +49,7 @@ class ControlRow(QFrame):
         self._remove = icon_button("remove", self.tr("Remove"))
         self._remove.clicked.connect(self.removed)
         self._model = ElidedLabel()
+        self._model.setMinimumWidth(_NAME)
         self._choose = QPushButton(self.tr("Choose…"))
         self._choose.setToolTip(self.tr("Choose the file of a ControlNet or IP-Adapter, or drop it on the list"))
         self._choose.clicked.connect(self._choose_model)

@@ -1,5 +1,7 @@
 """The page shows layers, settings and candidates, and hands over what is changed."""
 
+from dataclasses import replace
+
 import pytest
 from create_page import kit_of
 from PySide6.QtCore import QMimeData, QModelIndex, QRect, Qt, QUrl
@@ -144,6 +146,13 @@ def test_keys_of_tools_work_beside_the_canvas(page, qtbot):
     page.generate.prompt.setFocus()
     qtbot.keyClicks(page.generate.prompt, "boat")
     assert page.model.tools.tool() == "eraser" and page.generate.prompt.toPlainText().endswith("boat")
+
+
+def test_the_name_of_a_controlnet_is_not_cut_off(page, qtbot):
+    page.model.document.add_layer("control", "", QImage(99, 99, QImage.Format.Format_RGB32))
+    chosen = page.model.generation.choice()
+    page.model.generation.choose(replace(chosen, control=replace(chosen.control, model="starter-edges")))
+    qtbot.waitUntil(lambda: page.generate.control._model.text() == "starter-edges")
 
 
 def test_candidates_have_a_bar(page):
