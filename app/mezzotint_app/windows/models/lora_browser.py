@@ -70,7 +70,7 @@ class LoraBrowser(QWidget):
     def current(self) -> ModelCard | None:
         """The card of the selected LoRA."""
         item = self.list.currentItem()
-        return None if item is None or self._is_hidden(item) else self._cards.card(cast(str, item.data(_PATH)))
+        return None if item is None or item.isHidden() else self._cards.card(cast(str, item.data(_PATH)))
 
     def filter(self) -> CardFilter:
         """What is searched for."""
@@ -188,23 +188,19 @@ class LoraBrowser(QWidget):
 
     def _filter(self) -> None:
         wanted = self.filter()
-        shown = 0
         for card in self._cards.loras():
-            takes = wanted.takes(card)
-            self._items[card.path].setHidden(not takes)
-            shown += takes
-        nothing = (
-            self.tr("No LoRAs match.") if self._items else self.tr("LoRAs are found in folders named loras or Lora.")
-        )
-        nothing = nothing if self._cards.loras_known else self.tr("Searching for LoRAs…")
-        if self._is_hidden(self.list.currentItem()):
-            self.list.setCurrentItem(next((one for one in self._items.values() if not one.isHidden()), None))
-        self._empty.setText("" if shown else nothing)
+            self._items[card.path].setHidden(not wanted.takes(card))
+        shown = [one for one in self._items.values() if not one.isHidden()]
+        if shown and self.current() is None:
+            self.list.setCurrentItem(shown[0])
+        self._empty.setText("" if shown else self._nothing())
         self._empty.setVisible(bool(self._empty.text()))
         self._show_current()
 
-    def _is_hidden(self, item: QListWidgetItem | None) -> bool:
-        return item is None or item.isHidden()
+    def _nothing(self) -> str:
+        if not self._cards.loras_known:
+            return self.tr("Searching for LoRAs…")
+        return self.tr("No LoRAs match.") if self._items else self.tr("LoRAs are found in folders named loras or Lora.")
 
     def _show_current(self) -> None:
         card = self.current()

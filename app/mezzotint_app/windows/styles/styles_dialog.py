@@ -180,8 +180,9 @@ class StylesDialog(QDialog):
         for item in self._items():
             style = self._style_of(item)
             item.setHidden(words.casefold() not in f"{style.name}\n{style.prompt}".casefold())
-        if self.current() is None:
-            self.list.setCurrentItem(next((one for one in self._items() if not one.isHidden()), None))
+        shown = [one for one in self._items() if not one.isHidden()]
+        if shown and self.current() is None:
+            self.list.setCurrentItem(shown[0])
         self._show_current()
 
     def _show_current(self) -> None:
