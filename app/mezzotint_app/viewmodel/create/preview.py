@@ -19,6 +19,7 @@ from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.first_stages import FirstStages
 from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.viewmodel.create.timeline import Span, spans_of
+from mezzotint_app.viewmodel.models.made_pictures import is_made
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.progress import TaskProgress
 from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
@@ -269,6 +270,10 @@ class Preview(QObject):
 
     def _saved(self, _task: Task, image: GeneratedImage) -> None:
         self._waiting = None
+        if is_made(image.path):
+            if self._results and not self._pinned:
+                self._load(self._results[0].path)
+            return
         result = Result(path=image.path, seed=image.seed, width=image.width, height=image.height)
         others = tuple(one for one in self._results if one.path != image.path)
         self._results = (result, *others)[:MOST_RESULTS]

@@ -1,14 +1,12 @@
 """Make the picture of a model or LoRA by one small generation, when the user asks for it."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.library_protocol import ModelCard
-from mezzotint.paths import cache_folder
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
@@ -17,6 +15,7 @@ from mezzotint_app.viewmodel.create.preview import StoppableRunner
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.sizes import multiple_of, own_size
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
+from mezzotint_app.viewmodel.models import made_pictures
 from mezzotint_app.viewmodel.models.cards import ModelCards
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 
@@ -51,7 +50,7 @@ class PictureMaker(QObject):
         request = self._request(card, model)
         if request is None:
             return
-        path = str(_folder() / f"{uuid4().hex}.png")
+        path = str(made_pictures.folder() / f"{uuid4().hex}.png")
         self._wanted[path] = card.path
         request = _saved_as(request, path)
         title = self.tr("Thumbnail of {name}").format(name=model or card.name)
@@ -86,10 +85,6 @@ class PictureMaker(QObject):
         path = self._wanted.pop(image.path, None)
         if path is not None:
             self._cards.set_picture(path, image.path)
-
-
-def _folder() -> Path:
-    return cache_folder() / "made_pictures"
 
 
 def _saved_as(request: GenerateRequest, path: str) -> GenerateRequest:

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, 
 
 from mezzotint_app.viewmodel.create.images.control_previews import ControlPreview
 from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
-from mezzotint_app.widgets.labels import plain_label
+from mezzotint_app.widgets.labels import plain_label, sentence
 
 _PICTURE = QSize(208, 156)
 
@@ -54,5 +54,5 @@ class ControlPreviewBox(QWidget):
         if preview.image is not None:
             self._picture.setFixedSize(preview.image.size().scaled(_PICTURE, Qt.AspectRatioMode.KeepAspectRatio))
         self._picture.show_image(preview.image)
-        self._said.setText(self.tr("Preparing…") if preview.state == "working" else preview.problem)
+        self._said.setText(self.tr("Preparing…") if preview.state == "working" else sentence(preview.problem))
         self._said.setVisible(preview.state in ("working", "failed"))

@@ -12,7 +12,7 @@ from mezzotint_app.widgets.images.thumbnail_label import ThumbnailLabel
 from mezzotint_app.widgets.inputs.plain_box import PlainBox
 from mezzotint_app.widgets.labels import plain_label
 
-_PICTURE = QSize(160, 160)
+_PICTURE = QSize(112, 112)
 _IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.webp")
 
 

@@ -16,6 +16,7 @@ from mezzotint_app.processes.service import Failure
 from mezzotint_app.stored import read
 from mezzotint_app.viewmodel.create.preview import MOST_RESULTS, decoded
 from mezzotint_app.viewmodel.create.state import CreateState, Result
+from mezzotint_app.viewmodel.models import made_pictures
 
 
 @pytest.fixture
@@ -315,3 +316,11 @@ def test_where_the_time_of_the_last_job_went(kit):
     assert kit.create.preview.spans() == ()
     kit.runner.end(failure=Failure(kind="cancelled", message="cancelled"))
     assert kit.create.preview.spans() == ()
+
+
+def test_a_generated_thumbnail_is_no_result(kit):
+    begin(kit)
+    kit.runner.saved.emit(kit.runner.task(), generated("/p.png"))
+    kit.runner.saved.emit(kit.runner.task(), generated(str(made_pictures.folder() / "x.png")))
+    assert [one.path for one in kit.create.preview.results()] == ["/p.png"]
+    assert kit.librarian.last("pixels").params.path == "/p.png"

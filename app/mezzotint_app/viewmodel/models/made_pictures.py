@@ -1,0 +1,15 @@
+"""Where pictures of models are generated, which are no results of the Create page."""
+
+from pathlib import Path
+
+from mezzotint.paths import cache_folder
+
+
+def folder() -> Path:
+    """Where they are saved until a small copy is stored."""
+    return cache_folder() / "made_pictures"
+
+
+def is_made(path: str) -> bool:
+    """Whether an image is such a picture."""
+    return Path(path).parent == folder()
