@@ -15,7 +15,7 @@ from typing import Any
 
 import window_check
 from changed_wheel import changed
-from fresh_debian import Debian
+from fresh_debian import Debian, room
 
 from mezzotint_package.archives import Member
 from mezzotint_package.fetched import sha256
@@ -47,12 +47,16 @@ def check(deb: Path, systems: Sequence[Future[Path]], work: Path) -> dict[str, f
     shared = {wheels: "/wheels", deb.parent: "/deb", update.parent: "/update", work / "broken": "/broken"}
     shared[Path(sys.base_prefix)] = "/opt/python"  # stands in for a Python that uv would download
     shared[Path(window_check.__file__).parent] = window_check.TESTS
-    for suite, archive in zip(SUITES, systems, strict=True):
-        print(suite, flush=True)
-        system = Debian.make(archive.result(), work / "system", shared)
-        pictures = work / "screenshots" if suite == SUITES[0] else None
-        found = _whole_life(system, deb, update, library, pictures)
-        figures |= {f"{suite}_{name}": value for name, value in found.items()}
+    root = room(work)
+    try:
+        for suite, archive in zip(SUITES, systems, strict=True):
+            print(suite, flush=True)
+            system = Debian.make(archive.result(), root, shared)
+            pictures = work / "screenshots" if suite == SUITES[0] else None
+            found = _whole_life(system, deb, update, library, pictures)
+            figures |= {f"{suite}_{name}": value for name, value in found.items()}
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
     return figures
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,13 +47,13 @@ class Screen:
         return window
 
     def settled(self) -> None:
-        """Wait until nothing changes on the screen."""
-        seen = [""]
+        """Wait until nothing changes on the screen for two seconds, but a cursor that blinks."""
+        seen: deque[str] = deque(maxlen=8)
 
         def same() -> bool:
-            time.sleep(0.4)
-            before, seen[0] = seen[0], hashlib.sha256(self._file.read_bytes()).hexdigest()
-            return before == seen[0]
+            time.sleep(0.15)
+            seen.append(hashlib.sha256(self._file.read_bytes()).hexdigest())
+            return len(seen) == seen.maxlen and len(set(seen)) <= 2
 
         waited(same, "the screen does not come to rest")
 

@@ -90,23 +90,25 @@ def left(tmp_path):
         drop_left_window(tmp_path / "chosen", environment, "linux")
         return sorted(path.name for path in folder.iterdir())
 
-    dropped.folder = folder
-    return dropped
+    return folder, dropped
 
 
 def test_the_window_is_dropped_where_the_engine_went_elsewhere(left):
-    assert left("1.0-window", "1.0-window.2") == ["elsewhere.json", "python"]
+    _, dropped = left
+    assert dropped("1.0-window", "1.0-window.2") == ["elsewhere.json", "python"]
 
 
 def test_a_folder_with_an_engine_is_left_alone(left):
-    assert "versions" in left("1.0-window", "1.0-cpu")
-    assert len(list((left.folder / "versions").iterdir())) == 2
+    folder, dropped = left
+    assert "versions" in dropped("1.0-window", "1.0-cpu")
+    assert len(list((folder / "versions").iterdir())) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files in use cannot be removed there, which only a program shows")
 def test_a_window_that_runs_is_kept_until_later(left):
-    (left.folder / "versions/1.0-window").mkdir(parents=True)
-    held = HeldFile.take(left.folder / "versions/1.0-window" / IN_USE, shared=True)
-    assert "versions" in left("1.0-window")
+    folder, dropped = left
+    (folder / "versions/1.0-window").mkdir(parents=True)
+    held = HeldFile.take(folder / "versions/1.0-window" / IN_USE, shared=True)
+    assert "versions" in dropped("1.0-window")
     held.release()
-    assert "versions" not in left("1.0-window")
+    assert "versions" not in dropped("1.0-window")
