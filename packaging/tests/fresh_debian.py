@@ -1,5 +1,6 @@
 """A fresh Debian in a folder, in which commands run apart from this machine."""
 
+import os
 import re
 import shlex
 import shutil
@@ -14,10 +15,12 @@ USER = "tester"
 
 def room(work: Path) -> Path:
     """Return where to unpack systems: in memory if there is plenty, since disks take minutes to remove them."""
-    memory, told = Path("/dev/shm"), Path("/proc/meminfo").read_text("utf-8")
-    available = re.search(r"MemAvailable: +(\d+)", told)
+    memory = Path("/dev/shm")
+    available = re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text("utf-8"))
     plenty = available is not None and int(available[1]) > 8 << 20 and memory.is_dir()
-    return memory / "mezzotint-system" if plenty and shutil.disk_usage(memory).free > 6 << 30 else work / "system"
+    if not plenty or shutil.disk_usage(memory).free < 6 << 30 or os.statvfs(memory).f_flag & os.ST_NOEXEC:
+        return work / "system"
+    return memory / "mezzotint-system"
 
 
 def bootstrapped(suite: str, kept: Path) -> Path:
