@@ -26,7 +26,7 @@ class GenerateBar(QWidget):
         indent(self._count)
         self._button = QPushButton(icon_in("play", "accent_text"), self.tr("Generate"))
         self._button.setProperty("role", "primary")
-        self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter)"))
+        self._button.setToolTip(self.tr("Generate into the frame (Ctrl+Enter); mask layers limit what changes"))
         self._cancel = icon_button("cancel", self.tr("Cancel what is being generated"))
         self._line = plain_label(role="muted", wrap=True)
         self._problem = plain_label(role="warning", wrap=True)
