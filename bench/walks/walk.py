@@ -164,6 +164,7 @@ class Walk:
     def run(self, flow: Path) -> None:
         """Do what a file says. Raises Missing."""
         for number, line in enumerate(flow.read_text("utf-8").splitlines(), 1):
+            line = line.replace("{home}", os.environ["HOME"]).replace("{root}", str(ROOT))
             for name, *words in filter(None, [shlex.split(line, comments=True)]):
                 try:
                     self.do(name, words)
@@ -185,10 +186,6 @@ class Walk:
         xdo("click", "--repeat", times, "--delay", 80, button) if times else None
         time.sleep(0.6)
 
-    def xy(self, x: str, y: str, button: str = "1") -> None:
-        """Click at a point of the screen."""
-        self._click((int(x), int(y)), int(button))
-
     def clickin(self, name: str, across: str, down: str) -> None:
         """Click at fractions of a control's width and height."""
         self._click(place(name, "filler").at(float(across), float(down)))
@@ -197,14 +194,6 @@ class Walk:
         """Drag through points in a control."""
         box, numbers = place(name, "filler"), list(map(float, fractions))
         self._drag([box.at(*point) for point in zip(numbers[::2], numbers[1::2], strict=True)])
-
-    def drag(self, *numbers: str) -> None:
-        """Drag through points of the screen."""
-        self._drag(list(zip(map(int, numbers[::2]), map(int, numbers[1::2]), strict=True)))
-
-    def dragto(self, name: str, other: str, role: str = "") -> None:
-        """Drag one control to another."""
-        self._drag([place(name).at(), place(other, role).at()])
 
     def _drag(self, points: list[tuple[int, int]]) -> None:
         xdo("mousemove", *points[0], "mousedown", 1)
@@ -215,30 +204,21 @@ class Walk:
         xdo("mouseup", 1)
         time.sleep(0.4)
 
-    def wheel(self, name: str, turns: str, key: str = "") -> None:
-        """Turn the wheel over a control, upwards if positive; a key may be held."""
-        xdo("mousemove", *place(name).at(), *(("keydown", key) if key else ()))
-        self._turn(int(turns))
-        xdo("keyup", key) if key else None
-
-    def wheelin(self, name: str, across: str, down: str, turns: str) -> None:
-        """Turn the wheel at fractions of a control's width and height."""
-        xdo("mousemove", *place(name, "filler").at(float(across), float(down)))
-        self._turn(int(turns))
-
     def _turn(self, turns: int) -> None:
         for _ in range(abs(turns)):
             xdo("click", 4 if turns > 0 else 5)
             time.sleep(0.1)
 
-    def reach(self, name: str, x: str = "300", y: str = "300", low: str = "560") -> None:
-        """Turn the wheel at a point until a control is between the top of the screen and a height."""
-        xdo("mousemove", x, y)
+    def reach(self, name: str, side: str = "left") -> None:
+        """Turn the wheel over the form, or over the panel on the right, until a control is in sight."""
+        frame, right = place("Mezzotint", "frame"), side == "right"
+        high, low = frame.y + (120 if right else 8), frame.y + frame.height - (72 if right else 165)
+        xdo("mousemove", frame.x + (frame.width - 180 if right else 95), frame.y + 270)
         for _ in range(60):
             box = place(name)
-            if box.y >= 40 and box.y + box.height <= int(low):
+            if high <= box.y and box.y + box.height <= low:
                 return
-            self._turn(1 if box.y < 40 else -1)
+            self._turn(1 if box.y < high else -1)
 
     def type(self, text: str) -> None:
         """Type a text."""
@@ -309,13 +289,8 @@ class Walk:
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "xy": Walk.xy,
     "clickin": Walk.clickin,
     "dragin": Walk.dragin,
-    "drag": Walk.drag,
-    "dragto": Walk.dragto,
-    "wheel": Walk.wheel,
-    "wheelin": Walk.wheelin,
     "reach": Walk.reach,
     "type": Walk.type,
     "key": Walk.key,
