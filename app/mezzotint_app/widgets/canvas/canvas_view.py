@@ -31,6 +31,7 @@ class CanvasView(QWidget):
         self.document, self.tools = document, tools
         self.composite = Composite(document)
         self._scale, self._origin = 0.5, QPointF(-64, -64)  # of the canvas, in the view's upper left corner
+        self._scribbled = False  # whether there is a control layer, which is light on black
         self._overlay: tuple[QImage, QRect] | None = None
         self._pointer: QPointF | None = None
         self._part: QRect | None = None  # that is shown as large as possible; None: after panning and zooming
@@ -135,13 +136,19 @@ class CanvasView(QWidget):
         return QRectF(middle.x() - reach, middle.y() - reach, 2 * reach, 2 * reach).toAlignedRect()
 
     def _document_changed(self, where: QRect) -> None:
-        self.update(self.rect_in_view(where).adjusted(-2, -2, 2, 2).toAlignedRect())
+        before, self._scribbled = self._scribbled, not self.document.bounds(("control",)).isEmpty()
+        if self._scribbled == before:
+            self.update(self.rect_in_view(where).adjusted(-2, -2, 2, 2).toAlignedRect())
+        else:
+            self.update()
 
     # ---- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802, D102
         painter = QPainter(self)
         painter.fillRect(event.rect(), theme.colour("canvas"))
+        if self._scribbled:
+            painter.fillRect(self.rect_in_view(self.document.frame()), Qt.GlobalColor.black)
         self._paint_tiles(painter, event.rect())
         if self._overlay is not None:
             image, where = self._overlay

@@ -55,6 +55,14 @@ def test_a_drag_paints_and_is_seen(canvas):
     assert shown(canvas, 100, 76) == QColor("red"), "panning moves the picture with its pixels"
 
 
+def test_a_control_layer_is_on_black_as_it_is_used(canvas):
+    ground = shown(canvas, 20, 20)
+    identity = canvas.document.add_layer("control", "", QImage(9, 9, QImage.Format.Format_RGB32), (90, 90))
+    assert shown(canvas, 20, 20) == QColor("black") != ground
+    canvas.document.change_layer(identity, visible=False)
+    assert shown(canvas, 20, 20) == ground
+
+
 def test_what_is_shown_stays_in_sight_until_the_view_is_moved(canvas):
     canvas.resize(400, 200)
     assert canvas.rect_in_view(QRect(0, 0, 352, 252)).bottom() < 200
