@@ -200,7 +200,10 @@ class LoraBrowser(QWidget):
     def _nothing(self) -> str:
         if not self._cards.loras_known:
             return self.tr("Searching for LoRAs…")
-        return self.tr("No LoRAs match.") if self._items else self.tr("LoRAs are found in folders named loras or Lora.")
+        return self.tr("No LoRAs match.") if self._items else self._none()
+
+    def _none(self) -> str:
+        return self.tr("No LoRAs yet. Add a folder named loras or Lora, or one that contains such a folder.")
 
     def _show_current(self) -> None:
         card = self.current()

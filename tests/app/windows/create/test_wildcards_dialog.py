@@ -113,3 +113,4 @@ def test_another_folder_begins_anew(dialog, service, settings):
     assert service.last("wildcards").params == WildcardFolder(folder="/other")
     settings.change(wildcard_folder="")
     assert not dialog.new.isEnabled()
+    assert dialog.examples.text() == "Choose a folder for wildcards first; it may be empty."

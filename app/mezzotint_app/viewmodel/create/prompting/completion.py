@@ -152,36 +152,40 @@ class PromptCompletion(QObject):
 
     def _ask(self) -> None:
         if self._typed is not None:
-            self._ask_for(self._typed, self._typed)
+            self._ask_for(self._typed, self._typed, self._settings.value().tag_file)
 
-    def _ask_for(self, typed: Typed, part: Typed) -> None:
+    def _ask_for(self, typed: Typed, part: Typed, tag_file: str) -> None:
         """Ask what a part of what was typed could become; its last word if that is nothing."""
-        settings = self._settings.value()
 
         def take(found: tuple[Completion, ...]) -> None:
             shorter = None if found else last_word(part)
             if shorter is not None:
-                self._ask_for(typed, shorter)
+                self._ask_for(typed, shorter, tag_file)
             else:
                 self._completed = part
                 self._take(found)
 
-        query = CompletionQuery(
-            word=part.word, kinds=part.kinds, tag_file=settings.tag_file, wildcards=settings.wildcard_folder
-        )
+        def refused(failure: Failure) -> None:
+            self._tell(failure)
+            if failure.kind == "usage" and tag_file:
+                self._ask_for(typed, part, "")  # the others can be offered nevertheless
+            else:
+                self._take(())
+
+        wildcards = self._settings.value().wildcard_folder
+        query = CompletionQuery(word=part.word, kinds=part.kinds, tag_file=tag_file, wildcards=wildcards)
         self._librarian.ask(
             "complete",
             query,
             answer=tuple[Completion, ...],
             then=self._if_still(typed, take),
-            failed=self._if_still(typed, self._refused),
+            failed=self._if_still(typed, refused),
         )
 
     def _if_still(self, typed: Typed, then: "Callable[..., None]") -> "Callable[..., None]":
         return lambda answer: then(answer) if typed == self._typed else None
 
-    def _refused(self, failure: Failure) -> None:
-        self._take(())
+    def _tell(self, failure: Failure) -> None:
         if failure.kind == "usage" and failure.message != self._told:
             self._told = failure.message
             self.failed.emit(failure.message)

@@ -135,6 +135,14 @@ def test_a_tag_file_that_cannot_be_read_is_told_once(completion, service, qtbot)
         completion.type(text, len(text))
         qtbot.waitUntil(lambda: bool(service.open("complete")))
         service.fail("usage", "there is no tag file")
+        assert service.last().params.tag_file == ""
+        service.answer((Completion(kind="lora", text="blur", path="/b"),))
+        assert completion.found()[0].text == "blur"
     assert told == ["there is no tag file"]
+    completion.type("blue", 4)
+    qtbot.waitUntil(lambda: bool(service.open("complete")))
+    for _ in range(2):
+        service.fail("usage", "there is no tag file")
+    assert completion.found() == ()
     completion.type("", 0)
     assert completion.found() == ()
