@@ -2,10 +2,11 @@
 
 import pytest
 from fake_engine import model_info
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QDialog
 from shiboken6 import isValid
 
+from mezzotint.library_protocol import ModelCard
 from mezzotint.protocol import ImageMetadata
 from mezzotint_app.viewmodel.dropped.folder_of_images import Images
 
@@ -92,6 +93,19 @@ def test_loras_open_beside_the_prompt(window):
     (dialog,) = opened(window)
     prompt = window.create_page.prompts.prompt
     assert dialog.x() > prompt.mapToGlobal(prompt.rect().center()).x()
+
+
+def test_return_beside_loras_adds_only_what_is_searched_for(qtbot, window, program, asked):
+    window.dialogs.loras()
+    (dialog,) = opened(window)
+    cards = [ModelCard(path=f"/l/{name}.safetensors", name=name) for name in ("fog", "ink")]
+    asked.answer(tuple(cards), "loras")
+    dialog.browser.search.setText("ink")
+    qtbot.keyClick(dialog.browser.panel.tags, Qt.Key.Key_Return)
+    assert program.create.request().loras == () and not program.create.prompts.prompt()
+    qtbot.keyClick(dialog.browser.search, Qt.Key.Key_Return)
+    assert [one.path for one in program.create.request().loras] == ["/l/ink.safetensors"]
+    assert dialog.isVisible()
 
 
 def test_a_folder_of_images_becomes_one_entry(qtbot, window, program):

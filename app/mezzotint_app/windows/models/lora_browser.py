@@ -91,6 +91,7 @@ class LoraBrowser(QWidget):
         self.base = ChoiceBox(self.tr("Base model"), self.tr("Only LoRAs for this kind of model"))
         self.tag = ChoiceBox(self.tr("Tag"), self.tr("Only LoRAs with this tag"))
         self.search.textChanged.connect(lambda _text: self._filter())
+        self.search.returnPressed.connect(self._use)
         for box in (self.base, self.tag):
             box.chosen.connect(lambda _value: self._filter())
 

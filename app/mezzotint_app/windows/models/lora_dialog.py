@@ -1,7 +1,7 @@
 """The LoRAs in a window of their own, from which they can be dragged to the Create page."""
 
 from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPushButton, QVBoxLayout, QWidget
 
 from mezzotint_app.windows.models.lora_browser import LoraBrowser
 
@@ -22,6 +22,8 @@ class LoraDialog(QDialog):
         close.button(QDialogButtonBox.StandardButton.Close).setToolTip(self.tr("Close"))
         close.rejected.connect(self.reject)
         column.addWidget(close)
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)  # Return in a field is for that field
         self.resize(860, 560)
         if parent is not None:
             self._place_beside_form(parent.frameGeometry())

@@ -103,6 +103,9 @@ class StylesDialog(QDialog):
             self.tr("Add the styles of a styles.csv of A1111, or a .json file of Fooocus' folder sdxl_styles"),
         )
         self.remove_button = text_button("trash", self.tr("Delete"), self.tr("Delete this style for good"))
+        for button in (self.save_button, self.import_button, self.remove_button):
+            button.setAutoDefault(False)
+        self.use_button.setDefault(True)  # by Return in the search
         self.save_button.clicked.connect(self.save_asked)
         self.import_button.clicked.connect(self.choose_file)
         self.remove_button.clicked.connect(self._remove)

@@ -55,6 +55,15 @@ def test_use_adds_it_and_again_removes_it(dialog, kit, qtbot):
     assert dialog.use_button.text() == "Use"
 
 
+def test_return_in_the_search_uses_what_is_found(dialog, kit, qtbot):
+    dialog.show()
+    asked = []
+    dialog.save_asked.connect(lambda: asked.append("save"))
+    dialog.search.setText("fog")
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    assert [one.name for one in kit.create.styles.in_use()] == ["Fog"] and not asked
+
+
 def test_delete_and_import(dialog, kit):
     clicked(dialog.remove_button)
     assert kit.librarian.last().params.name == "ink"
