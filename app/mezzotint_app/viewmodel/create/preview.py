@@ -19,7 +19,7 @@ from mezzotint_app.processes.service import Failure
 from mezzotint_app.viewmodel.create.first_stages import FirstStages
 from mezzotint_app.viewmodel.create.state import Result
 from mezzotint_app.viewmodel.create.timeline import Span, spans_of
-from mezzotint_app.viewmodel.models.made_pictures import is_made
+from mezzotint_app.viewmodel.models.made_pictures import is_made, makes
 from mezzotint_app.viewmodel.queue.access import QueueAccess
 from mezzotint_app.viewmodel.queue.progress import TaskProgress
 from mezzotint_app.viewmodel.queue.running import QueueRunning, Runner
@@ -263,7 +263,7 @@ class Preview(QObject):
         self._first_stages.hear(event)
         if isinstance(event, Notice) and event.code not in _SAID_ELSEWHERE and event.message not in self._notices:
             self._notices = (*self._notices, event.message)[-MOST_NOTICES:]
-        if isinstance(event, Step) and event.preview is not None:
+        if isinstance(event, Step) and event.preview is not None and not makes(task.request):
             self._waiting = event
             self._decode()
         self.changed.emit()
@@ -271,8 +271,6 @@ class Preview(QObject):
     def _saved(self, _task: Task, image: GeneratedImage) -> None:
         self._waiting = None
         if is_made(image.path):
-            if self._results and not self._pinned:
-                self._load(self._results[0].path)
             return
         result = Result(path=image.path, seed=image.seed, width=image.width, height=image.height)
         others = tuple(one for one in self._results if one.path != image.path)
@@ -281,8 +279,9 @@ class Preview(QObject):
             self._load(image.path)
         self.results_changed.emit()
 
-    def _ended(self, _task: Task, result: object, failure: Failure | None) -> None:
-        self._spans = spans_of(result) if isinstance(result, GenerateResult) else ()
+    def _ended(self, task: Task, result: object, failure: Failure | None) -> None:
+        if not makes(task.request):
+            self._spans = spans_of(result) if isinstance(result, GenerateResult) else ()
         self._task, self._phases, self._waiting = None, None, None
         self._pinned = self._stopping = False
         self._progress = TaskProgress()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mezzotint.paths import cache_folder
+from mezzotint.protocol import GenerateRequest
 
 
 def folder() -> Path:
@@ -13,3 +14,8 @@ def folder() -> Path:
 def is_made(path: str) -> bool:
     """Whether an image is such a picture."""
     return Path(path).parent == folder()
+
+
+def makes(request: GenerateRequest) -> bool:
+    """Whether a request makes such a picture."""
+    return request.output.path is not None and is_made(request.output.path.replace("[[", "["))

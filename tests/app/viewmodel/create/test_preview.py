@@ -1,6 +1,7 @@
 """The image that sharpens: the newest wins, whatever arrives in whatever order."""
 
 import base64
+from dataclasses import replace
 
 import pytest
 from create_page import Kit, generated, kit_of
@@ -319,8 +320,11 @@ def test_where_the_time_of_the_last_job_went(kit):
 
 
 def test_a_generated_thumbnail_is_no_result(kit):
-    begin(kit)
-    kit.runner.saved.emit(kit.runner.task(), generated("/p.png"))
-    kit.runner.saved.emit(kit.runner.task(), generated(str(made_pictures.folder() / "x.png")))
-    assert [one.path for one in kit.create.preview.results()] == ["/p.png"]
-    assert kit.librarian.last("pixels").params.path == "/p.png"
+    task, preview = begin(kit), kit.create.preview
+    path = str(made_pictures.folder() / "x.png")
+    picture = replace(task, request=replace(task.request, output=replace(task.request.output, path=path)))
+    kit.runner.begin(picture)
+    tell(kit, step(1, jpeg("red")))
+    kit.runner.saved.emit(picture, generated(path))
+    kit.runner.end(result([generated(path)]))
+    assert preview.results() == () and preview.image().isNull() and preview.spans() == ()
