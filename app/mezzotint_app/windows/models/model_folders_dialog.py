@@ -75,7 +75,7 @@ class ModelFoldersDialog(QDialog):
         self._off = QWidget()
         off = QVBoxLayout(self._off)
         off.setContentsMargins(0, 8, 0, 0)
-        off.addWidget(plain_label(self.tr("Removed from the list"), role="heading"))
+        off.addWidget(plain_label(self.tr("Not in the list"), role="heading"))
         off.addWidget(self.hidden, 1)
         off.addWidget(self.list_again_button, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._off, 1)
