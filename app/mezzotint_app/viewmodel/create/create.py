@@ -26,7 +26,7 @@ from mezzotint_app.viewmodel.create.images.image_input import ImageInputModel
 from mezzotint_app.viewmodel.create.images.references import ReferencesModel
 from mezzotint_app.viewmodel.create.preflight import EngineLife, Preflight
 from mezzotint_app.viewmodel.create.preview import Preview, StoppableRunner
-from mezzotint_app.viewmodel.create.prompting.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.prompts import Prompts, with_words
 from mezzotint_app.viewmodel.create.reading import ReadSettings, read_metadata, read_request
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.seed_choice import RequestHistory, SeedChoice
@@ -352,10 +352,7 @@ class CreateModel(QObject):
         if weight is not None:
             loras = tuple(replace(one, weight=weight) if one.path == path else one for one in loras)
         self.chosen.change(loras=loras)
-        prompt = self.prompts.prompt()
-        missing = [one for one in words if one.lower() not in prompt.lower()]
-        if missing:
-            self.prompts.set_prompt(", ".join(filter(None, (prompt.rstrip(" ,"), *missing))))
+        self.prompts.set_prompt(with_words(self.prompts.prompt(), words))
 
     def _add_embedding(self, path: str) -> None:
         paths = self.chosen.settings().embeddings

@@ -1,5 +1,7 @@
 """The Create page's prompts: text, token counts and history."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QObject, Signal
 
 from mezzotint.values.style_text import with_styles
@@ -150,3 +152,13 @@ class Prompts(QObject):
 def whole_characters(text: str) -> str:
     """Replace lone surrogates, left by a broken copy, with a visible replacement character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def with_words(prompt: str, words: Sequence[str]) -> str:
+    """A prompt with the trigger words that it lacks at its end; a sentence that ends in a space goes on with them."""
+    missing = ", ".join(one for one in words if one.lower() not in prompt.lower())
+    if not missing:
+        return prompt
+    if prompt.endswith(" ") and not prompt.rstrip().endswith(","):
+        return prompt + missing
+    return ", ".join(filter(None, (prompt.rstrip(" ,"), missing)))

@@ -4,7 +4,7 @@ import pytest
 
 from mezzotint_app.settings import Settings
 from mezzotint_app.stored import Stored
-from mezzotint_app.viewmodel.create.prompting.prompts import Prompts
+from mezzotint_app.viewmodel.create.prompting.prompts import Prompts, with_words
 from mezzotint_app.viewmodel.create.prompting.tokens import LONGEST
 from mezzotint_app.viewmodel.create.state import CreateState
 
@@ -47,3 +47,18 @@ def test_counting_again_is_for_both_prompts(words, service, qtbot):
     service.fail("gone")
     made.count_again()
     qtbot.waitUntil(lambda: len(service.open("tokens")) == 2)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("", "ink, wash"),
+        ("a boat", "a boat, ink, wash"),
+        ("a boat, ", "a boat, ink, wash"),
+        ("a boat in ", "a boat in ink, wash"),
+        ("INK", "INK, wash"),
+        ("wash of ink", "wash of ink"),
+    ],
+)
+def test_trigger_words_are_added_once(prompt, expected):
+    assert with_words(prompt, ("ink", "wash")) == expected
