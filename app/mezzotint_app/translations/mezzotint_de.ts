@@ -287,6 +287,10 @@
         <translation>Den Ausgabeordner zur Galerie hinzufügen</translation>
     </message>
     <message>
+        <source>All images of the grid in one, labelled</source>
+        <translation>Alle Bilder des Rasters in einem, beschriftet</translation>
+    </message>
+    <message>
         <source>Batch: {title}</source>
         <translation>Batch: {title}</translation>
     </message>
@@ -345,6 +349,10 @@
     <message>
         <source>Select one to read the full error</source>
         <translation>Eines auswählen, um die vollständige Fehlermeldung zu lesen</translation>
+    </message>
+    <message>
+        <source>Show grid</source>
+        <translation>Raster zeigen</translation>
     </message>
     <message>
         <source>Show in the gallery</source>
@@ -1183,6 +1191,10 @@
         <source>There is no picture in the frame.</source>
         <translation>Im Rahmen ist kein Bild.</translation>
     </message>
+    <message>
+        <source>{model} takes no reference images: reference layers are left out.</source>
+        <translation>{model} verwendet keine Referenzbilder: Referenzebenen werden ausgelassen.</translation>
+    </message>
 </context>
 <context>
     <name>CanvasKeeping</name>
@@ -1212,6 +1224,14 @@
     <message>
         <source>The canvas has too many layers. Remove one first.</source>
         <translation>Die Arbeitsfläche hat zu viele Ebenen. Zuerst eine entfernen.</translation>
+    </message>
+    <message>
+        <source>There is nothing on visible layers to save yet.</source>
+        <translation>Auf sichtbaren Ebenen ist noch nichts zu speichern.</translation>
+    </message>
+    <message>
+        <source>{name} was not saved: end the name in .ora (all layers) or .png (the picture).</source>
+        <translation>{name} wurde nicht gespeichert: Der Name muss auf .ora (alle Ebenen) oder .png (das Bild) enden.</translation>
     </message>
 </context>
 <context>
@@ -1308,8 +1328,8 @@
         <translation>Eine Fläche ähnlicher Farbe füllen; mit Strg löschen (G)</translation>
     </message>
     <message>
-        <source>Frame: where is generated; drag it or its edges (F)</source>
-        <translation>Rahmen: wo generiert wird; ihn oder seine Kanten ziehen (F)</translation>
+        <source>Frame: where is generated; drag it or its edges, or press elsewhere (F)</source>
+        <translation>Rahmen: Wo erzeugt wird; ihn oder seine Kanten ziehen, oder anderswo drücken (F)</translation>
     </message>
     <message>
         <source>Hardness</source>
@@ -1876,6 +1896,14 @@
         <translation>Kontrollbild {name} verwenden</translation>
     </message>
     <message>
+        <source>Use no ControlNet for {name}</source>
+        <translation>Kein ControlNet für {name} verwenden</translation>
+    </message>
+    <message>
+        <source>Use no ControlNet: the model follows the image by itself</source>
+        <translation>Kein ControlNet verwenden: Das Modell folgt dem Bild selbst</translation>
+    </message>
+    <message>
         <source>Weight</source>
         <translation>Gewicht</translation>
     </message>
@@ -2168,10 +2196,6 @@
         <translation>8-Bit-Gleitkomma</translation>
     </message>
     <message>
-        <source>Accumulate in float16</source>
-        <translation>In float16 akkumulieren</translation>
-    </message>
-    <message>
         <source>Automatic</source>
         <translation>Automatisch</translation>
     </message>
@@ -2389,6 +2413,10 @@
     <message>
         <source>Load settings…</source>
         <translation>Einstellungen laden…</translation>
+    </message>
+    <message>
+        <source>Open in canvas</source>
+        <translation>Auf der Arbeitsfläche öffnen</translation>
     </message>
     <message>
         <source>Progress of the image</source>
@@ -3306,8 +3334,8 @@
 <context>
     <name>EnginePanel</name>
     <message>
-        <source>Advised here: {build}. {why}.</source>
-        <translation>Hier empfohlen: {build}. {why}.</translation>
+        <source>Advised here: {build}. {why}</source>
+        <translation>Hier empfohlen: {build}. {why}</translation>
     </message>
     <message>
         <source>Close this window and open it with the new version; jobs wait in the queue</source>
@@ -3441,6 +3469,14 @@
 <context>
     <name>EngineSetup</name>
     <message>
+        <source>A package could not be downloaded</source>
+        <translation>Ein Paket konnte nicht heruntergeladen werden</translation>
+    </message>
+    <message>
+        <source>A package is not what was released</source>
+        <translation>Ein Paket ist nicht das, was veröffentlicht wurde</translation>
+    </message>
+    <message>
         <source>A proxy or virus scanner seems to come between: add its certificate to the system&apos;s, or take the packages from a folder.</source>
         <translation>Ein Proxy oder Virenscanner scheint dazwischenzustehen: Fügen Sie sein Zertifikat denen des Systems hinzu, oder nehmen Sie die Pakete aus einem Ordner.</translation>
     </message>
@@ -3451,6 +3487,14 @@
     <message>
         <source>Allow looking for updates first.</source>
         <translation>Erlauben Sie zuerst die Suche nach Updates.</translation>
+    </message>
+    <message>
+        <source>Another installation is at work</source>
+        <translation>Eine andere Installation läuft gerade</translation>
+    </message>
+    <message>
+        <source>Apple&apos;s GPU is used through Metal.</source>
+        <translation>Apples GPU wird über Metal genutzt.</translation>
     </message>
     <message>
         <source>Apple, Metal</source>
@@ -3493,6 +3537,10 @@
         <translation>Wird geladen: {amount}</translation>
     </message>
     <message>
+        <source>Driver {driver} is older than 580, which the fastest build needs: install the newest one (on Linux that of your distribution), then look again. Until then, this works: {build}.</source>
+        <translation>Treiber {driver} ist älter als 580, den die schnellste Variante braucht: Installieren Sie den neuesten (unter Linux den Ihrer Distribution), und sehen Sie dann erneut nach. Bis dahin geht: {build}.</translation>
+    </message>
+    <message>
         <source>Engine: {work}</source>
         <translation>Engine: {work}</translation>
     </message>
@@ -3501,12 +3549,20 @@
         <translation>Schaffen Sie Platz, oder wählen Sie oben einen Ordner auf einem anderen Datenträger.</translation>
     </message>
     <message>
+        <source>Get newer versions from where this one came from.</source>
+        <translation>Neuere Versionen gibt es dort, woher diese kam.</translation>
+    </message>
+    <message>
         <source>Installing beside the version in use</source>
         <translation>Wird neben der benutzten Version installiert</translation>
     </message>
     <message>
         <source>Intel Arc</source>
         <translation>Intel Arc</translation>
+    </message>
+    <message>
+        <source>Looking for updates is off</source>
+        <translation>Die Suche nach Aktualisierungen ist ausgeschaltet</translation>
     </message>
     <message>
         <source>NVIDIA, CUDA 12.6 (older cards and drivers)</source>
@@ -3519,6 +3575,10 @@
     <message>
         <source>No engine is installed yet, so no images can be made. The gallery, the models and the settings work.</source>
         <translation>Noch ist keine Engine installiert, daher können keine Bilder erzeugt werden. Galerie, Modelle und Einstellungen funktionieren.</translation>
+    </message>
+    <message>
+        <source>No graphics card that can compute was found.</source>
+        <translation>Es wurde keine Grafikkarte gefunden, die rechnen kann.</translation>
     </message>
     <message>
         <source>Preparing the download</source>
@@ -3537,8 +3597,32 @@
         <translation>Wird umgeschaltet</translation>
     </message>
     <message>
+        <source>The answer about updates is not understood</source>
+        <translation>Die Antwort zu Aktualisierungen ist nicht verständlich</translation>
+    </message>
+    <message>
+        <source>The certificate of the server is not trusted here</source>
+        <translation>Dem Zertifikat des Servers wird hier nicht vertraut</translation>
+    </message>
+    <message>
+        <source>The disk reports an error</source>
+        <translation>Der Datenträger meldet einen Fehler</translation>
+    </message>
+    <message>
+        <source>The engine could not be installed</source>
+        <translation>Die Engine konnte nicht installiert werden</translation>
+    </message>
+    <message>
         <source>The file was not what was released, and was dropped. Try again.</source>
         <translation>Die Datei war nicht die veröffentlichte und wurde verworfen. Versuchen Sie es erneut.</translation>
+    </message>
+    <message>
+        <source>The folder cannot be written to</source>
+        <translation>In den Ordner kann nicht geschrieben werden</translation>
+    </message>
+    <message>
+        <source>The folder lacks packages</source>
+        <translation>In dem Ordner fehlen Pakete</translation>
     </message>
     <message>
         <source>The installation of the engine is paused.</source>
@@ -3551,6 +3635,42 @@
     <message>
         <source>The installer&apos;s program ended unexpectedly ({detail})</source>
         <translation>Das Programm des Installers endete unerwartet ({detail})</translation>
+    </message>
+    <message>
+        <source>The new version does not work here, so nothing was switched</source>
+        <translation>Die neue Version funktioniert hier nicht; es wurde nichts umgestellt</translation>
+    </message>
+    <message>
+        <source>The path of the folder is too long for Windows</source>
+        <translation>Der Pfad des Ordners ist für Windows zu lang</translation>
+    </message>
+    <message>
+        <source>The server does not give a package out</source>
+        <translation>Der Server gibt ein Paket nicht heraus</translation>
+    </message>
+    <message>
+        <source>There is no earlier version</source>
+        <translation>Es gibt keine frühere Version</translation>
+    </message>
+    <message>
+        <source>There is not enough room on the disk</source>
+        <translation>Auf dem Datenträger ist nicht genug Platz</translation>
+    </message>
+    <message>
+        <source>This build has no packages for this system</source>
+        <translation>Diese Variante hat keine Pakete für dieses System</translation>
+    </message>
+    <message>
+        <source>This copy of Mezzotint names no address for updates</source>
+        <translation>Diese Kopie von Mezzotint nennt keine Adresse für Aktualisierungen</translation>
+    </message>
+    <message>
+        <source>This release has no build of this kind for this system: {build}.</source>
+        <translation>Diese Version hat für dieses System keine Variante dieser Art: {build}.</translation>
+    </message>
+    <message>
+        <source>This release has no such build</source>
+        <translation>Diese Version hat keine solche Variante</translation>
     </message>
     <message>
         <source>Try again, or choose the CPU build above, which works everywhere.</source>
@@ -3577,12 +3697,56 @@
         <translation>Warten Sie, bis die andere Installation beendet ist, und versuchen Sie es dann erneut.</translation>
     </message>
     <message>
+        <source>What the installer brought is damaged</source>
+        <translation>Was das Installationsprogramm mitgebracht hat, ist beschädigt</translation>
+    </message>
+    <message>
         <source>compute capability {number}</source>
         <translation>Compute Capability {number}</translation>
     </message>
     <message>
         <source>none that can compute was found</source>
         <translation>keine gefunden, die rechnen kann</translation>
+    </message>
+    <message>
+        <source>{card} (compute capability {capability}) is older than CUDA 13.</source>
+        <translation>{card} (Compute Capability {capability}) ist älter als CUDA 13.</translation>
+    </message>
+    <message>
+        <source>{card} ({target}) is not among the cards that PyTorch&apos;s ROCm supports.</source>
+        <translation>{card} ({target}) gehört nicht zu den Karten, die PyTorchs ROCm unterstützt.</translation>
+    </message>
+    <message>
+        <source>{card} ({target}) is supported by ROCm.</source>
+        <translation>{card} ({target}) wird von ROCm unterstützt.</translation>
+    </message>
+    <message>
+        <source>{card} has no NVIDIA driver that can compute.</source>
+        <translation>{card} hat keinen NVIDIA-Treiber, mit dem gerechnet werden kann.</translation>
+    </message>
+    <message>
+        <source>{card} has no NVIDIA driver that can compute: install the newest one (on Linux that of your distribution), then look again.</source>
+        <translation>{card} hat keinen NVIDIA-Treiber, mit dem gerechnet werden kann: Installieren Sie den neuesten (unter Linux den Ihrer Distribution), und sehen Sie dann erneut nach.</translation>
+    </message>
+    <message>
+        <source>{card} is one of Intel&apos;s Arc cards.</source>
+        <translation>{card} ist eine von Intels Arc-Karten.</translation>
+    </message>
+    <message>
+        <source>{card} with driver {driver}.</source>
+        <translation>{card} mit Treiber {driver}.</translation>
+    </message>
+    <message>
+        <source>{card}: PyTorch has builds for AMD&apos;s cards on Linux only.</source>
+        <translation>{card}: PyTorch gibt es für AMDs Karten nur unter Linux.</translation>
+    </message>
+    <message>
+        <source>{card}: driver {driver} is older than 580.</source>
+        <translation>{card}: Treiber {driver} ist älter als 580.</translation>
+    </message>
+    <message>
+        <source>{card}: the kernel&apos;s compute driver (amdgpu, /dev/kfd) is not loaded.</source>
+        <translation>{card}: Der Rechentreiber des Kernels (amdgpu, /dev/kfd) ist nicht geladen.</translation>
     </message>
     <message>
         <source>{download} to download, {disk} on disk</source>
@@ -3937,6 +4101,10 @@
     <message>
         <source>Prompts are understood slightly differently.</source>
         <translation>Prompts werden etwas anders verstanden.</translation>
+    </message>
+    <message>
+        <source>Set: {advice}. The same button undoes it.</source>
+        <translation>Eingestellt: {advice}. Derselbe Knopf macht es rückgängig.</translation>
     </message>
     <message>
         <source>Step cache</source>
@@ -4349,6 +4517,10 @@
         <source>Stop scanning for images; images found so far are kept</source>
         <translation>Die Suche nach Bildern stoppen; bisher gefundene Bilder bleiben erhalten</translation>
     </message>
+    <message>
+        <source>{images}, {count} selected</source>
+        <translation>{images}, {count} ausgewählt</translation>
+    </message>
 </context>
 <context>
     <name>GalleryTrash</name>
@@ -4387,6 +4559,29 @@
     </message>
 </context>
 <context>
+    <name>GenerateBar</name>
+    <message>
+        <source>Cancel what is being generated</source>
+        <translation>Abbrechen, was gerade generiert wird</translation>
+    </message>
+    <message>
+        <source>Generate</source>
+        <translation>Generieren</translation>
+    </message>
+    <message>
+        <source>Generate into the frame (Ctrl+Enter); mask layers limit what changes</source>
+        <translation>In den Rahmen generieren (Strg+Eingabe); Maskenebenen begrenzen, was sich ändert</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Number of candidates</source>
+        <translation>Anzahl der Vorschläge</translation>
+    </message>
+</context>
+<context>
     <name>GeneratePanel</name>
     <message>
         <source>Area</source>
@@ -4395,10 +4590,6 @@
     <message>
         <source>Automatic</source>
         <translation>Automatisch</translation>
-    </message>
-    <message>
-        <source>Cancel what is being generated</source>
-        <translation>Abbrechen, was gerade generiert wird</translation>
     </message>
     <message>
         <source>Choose a ControlNet</source>
@@ -4425,24 +4616,12 @@
         <translation>Füllung</translation>
     </message>
     <message>
-        <source>Generate</source>
-        <translation>Generieren</translation>
-    </message>
-    <message>
         <source>Generate into the frame</source>
         <translation>In den Rahmen generieren</translation>
     </message>
     <message>
-        <source>Generate into the frame (Ctrl+Enter)</source>
-        <translation>In den Rahmen generieren (Strg+Eingabe)</translation>
-    </message>
-    <message>
         <source>How much changes; automatic: all where something is filled in, otherwise 60 %</source>
         <translation>Wie viel sich ändert; automatisch: alles, wo etwas ergänzt wird, sonst 60 %</translation>
-    </message>
-    <message>
-        <source>Images</source>
-        <translation>Bilder</translation>
     </message>
     <message>
         <source>Inpaint area</source>
@@ -4451,10 +4630,6 @@
     <message>
         <source>Noise</source>
         <translation>Rauschen</translation>
-    </message>
-    <message>
-        <source>Number of candidates</source>
-        <translation>Anzahl der Vorschläge</translation>
     </message>
     <message>
         <source>Only masked</source>
@@ -4619,10 +4794,6 @@ und {n} weitere</translation>
     <message>
         <source>Size</source>
         <translation>Größe</translation>
-    </message>
-    <message>
-        <source>Variant</source>
-        <translation>Variante</translation>
     </message>
     <message>
         <source>only for gated models</source>
@@ -5286,12 +5457,20 @@ und {n} weitere</translation>
         <translation>Ebene hinzufügen</translation>
     </message>
     <message>
+        <source>Change the layer&apos;s kind</source>
+        <translation>Art der Ebene ändern</translation>
+    </message>
+    <message>
         <source>Clear layer</source>
         <translation>Ebene leeren</translation>
     </message>
     <message>
         <source>Colours that generation starts from</source>
         <translation>Farben, mit denen das Generieren beginnt</translation>
+    </message>
+    <message>
+        <source>Copy of the selected layer</source>
+        <translation>Kopie der ausgewählten Ebene</translation>
     </message>
     <message>
         <source>Layer opacity</source>
@@ -5346,8 +5525,8 @@ und {n} weitere</translation>
         <translation>Ebene skalieren…</translation>
     </message>
     <message>
-        <source>The image of the ControlNet that is chosen on Create</source>
-        <translation>Das Bild des ControlNets, das auf „Erstellen“ gewählt ist</translation>
+        <source>The image of a ControlNet</source>
+        <translation>Das Bild eines ControlNets</translation>
     </message>
     <message>
         <source>The layer is empty, or would become too large.</source>
@@ -5474,12 +5653,12 @@ und {n} weitere</translation>
         <translation>LoRAs</translation>
     </message>
     <message>
-        <source>LoRAs are found in folders named loras or Lora.</source>
-        <translation>LoRAs werden in Ordnern namens „loras“ oder „Lora“ gefunden.</translation>
-    </message>
-    <message>
         <source>No LoRAs match.</source>
         <translation>Keine passenden LoRAs.</translation>
+    </message>
+    <message>
+        <source>No LoRAs yet. Add a folder named loras or Lora, or one that contains such a folder.</source>
+        <translation>Noch keine LoRAs. Fügen Sie einen Ordner hinzu, der loras oder Lora heißt oder einen solchen enthält.</translation>
     </message>
     <message>
         <source>Only LoRAs for this kind of model</source>
@@ -5639,6 +5818,14 @@ und {n} weitere</translation>
     <message>
         <source>Train</source>
         <translation>Trainieren</translation>
+    </message>
+    <message>
+        <source>{model} was chosen, which {name} is for.</source>
+        <translation>{model} wurde gewählt, wofür {name} gemacht ist.</translation>
+    </message>
+    <message>
+        <source>{name} is for another kind of model ({base}), which is not installed.</source>
+        <translation>{name} ist für eine andere Art von Modell ({base}), die nicht installiert ist.</translation>
     </message>
 </context>
 <context>
@@ -5857,12 +6044,12 @@ und {n} weitere</translation>
         <translation>Aus der Liste entfernte Modelle</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>Entfernen</translation>
+        <source>Not in the list</source>
+        <translation>Nicht in der Liste</translation>
     </message>
     <message>
-        <source>Removed from the list</source>
-        <translation>Aus der Liste entfernt</translation>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
     </message>
     <message>
         <source>Restore</source>
@@ -5909,8 +6096,8 @@ und {n} weitere</translation>
 <context>
     <name>Models</name>
     <message>
-        <source>No new models found; the models there are already listed.</source>
-        <translation>Keine neuen Modelle gefunden; die dort vorhandenen sind schon aufgelistet.</translation>
+        <source>No new models found there. LoRAs are in the tab LoRAs.</source>
+        <translation>Dort wurden keine neuen Modelle gefunden. LoRAs stehen im Tab LoRAs.</translation>
     </message>
 </context>
 <context>
@@ -6751,6 +6938,10 @@ und {n} weitere</translation>
         <translation>Speicher der Karte</translation>
     </message>
     <message>
+        <source>Memory of the card: </source>
+        <translation>Speicher der Karte: </translation>
+    </message>
+    <message>
         <source>Memory of the graphics card that is to hold the model</source>
         <translation>Speicher der Grafikkarte, auf die das Modell passen soll</translation>
     </message>
@@ -7450,10 +7641,6 @@ und {n} weitere</translation>
     <message>
         <source>Factor for width and height</source>
         <translation>Faktor für Breite und Höhe</translation>
-    </message>
-    <message>
-        <source>Hires fix</source>
-        <translation>Hires-Fix</translation>
     </message>
     <message>
         <source>Hires fix (second pass)</source>
@@ -8639,8 +8826,28 @@ und {n} weitere</translation>
         <translation>Laden abbrechen</translation>
     </message>
     <message>
+        <source>Engine installed</source>
+        <translation>Engine installiert</translation>
+    </message>
+    <message>
+        <source>Engine status and log (Ctrl+L)</source>
+        <translation>Zustand und Protokoll der Engine (Strg+L)</translation>
+    </message>
+    <message>
+        <source>Installing the engine</source>
+        <translation>Engine wird installiert</translation>
+    </message>
+    <message>
+        <source>No engine installed</source>
+        <translation>Keine Engine installiert</translation>
+    </message>
+    <message>
         <source>RAM {used}</source>
         <translation>RAM {used}</translation>
+    </message>
+    <message>
+        <source>Shows the engine&apos;s installation</source>
+        <translation>Zeigt die Installation der Engine</translation>
     </message>
     <message>
         <source>VRAM {used}</source>
@@ -8653,10 +8860,6 @@ und {n} weitere</translation>
 </context>
 <context>
     <name>StatusLine</name>
-    <message>
-        <source>Engine status and log (Ctrl+L)</source>
-        <translation>Zustand und Protokoll der Engine (Strg+L)</translation>
-    </message>
     <message>
         <source>Opens the queue (Ctrl+2)</source>
         <translation>Öffnet die Warteschlange (Strg+2)</translation>
@@ -8707,6 +8910,13 @@ und {n} weitere</translation>
         <translation>
             <numerusform>%n Stil hinzugefügt</numerusform>
             <numerusform>%n Stile hinzugefügt</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n were there already</source>
+        <translation>
+            <numerusform>%n war schon da</numerusform>
+            <numerusform>%n waren schon da</numerusform>
         </translation>
     </message>
 </context>
@@ -9242,10 +9452,6 @@ und {n} weitere</translation>
         <translation>Skalierung</translation>
     </message>
     <message>
-        <source>Second pass</source>
-        <translation>Zweiter Durchgang</translation>
-    </message>
-    <message>
         <source>Starts in the background</source>
         <translation>Startet im Hintergrund</translation>
     </message>
@@ -9418,6 +9624,13 @@ und {n} weitere</translation>
     </message>
 </context>
 <context>
+    <name>WildcardEditor</name>
+    <message>
+        <source>{name} is not a name: use letters, digits, - and single _, and / for folders.</source>
+        <translation>{name} ist kein Name: Verwenden Sie Buchstaben, Ziffern, - und einzelne _, und / für Ordner.</translation>
+    </message>
+</context>
+<context>
     <name>WildcardsDialog</name>
     <message>
         <source>A dot marks unsaved changes</source>
@@ -9434,6 +9647,10 @@ und {n} weitere</translation>
     <message>
         <source>Changes of wildcards have not been saved, and would be lost.</source>
         <translation>Änderungen an Wildcards sind nicht gespeichert und gingen verloren.</translation>
+    </message>
+    <message>
+        <source>Choose a folder for wildcards first; it may be empty.</source>
+        <translation>Wählen Sie zuerst einen Ordner für Wildcards; er darf leer sein.</translation>
     </message>
     <message>
         <source>Close the editor</source>

@@ -280,6 +280,13 @@
             <numerusform>%n styles added</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n were there already</source>
+        <translation>
+            <numerusform>%n was there already</numerusform>
+            <numerusform>%n were there already</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>Training</name>
