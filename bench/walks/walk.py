@@ -186,11 +186,11 @@ class Walk:
         xdo("click", "--repeat", times, "--delay", 80, button) if times else None
         time.sleep(0.6)
 
-    def clickin(self, name: str, across: str, down: str) -> None:
+    def tap(self, name: str, across: str, down: str) -> None:
         """Click at fractions of a control's width and height."""
         self._click(place(name, "filler").at(float(across), float(down)))
 
-    def dragin(self, name: str, *fractions: str) -> None:
+    def draw(self, name: str, *fractions: str) -> None:
         """Drag through points in a control."""
         box, numbers = place(name, "filler"), list(map(float, fractions))
         self._drag([box.at(*point) for point in zip(numbers[::2], numbers[1::2], strict=True)])
@@ -289,8 +289,8 @@ class Walk:
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "clickin": Walk.clickin,
-    "dragin": Walk.dragin,
+    "tap": Walk.tap,
+    "draw": Walk.draw,
     "reach": Walk.reach,
     "type": Walk.type,
     "key": Walk.key,
