@@ -204,6 +204,12 @@ class Walk:
         xdo("mouseup", 1)
         time.sleep(0.4)
 
+    def wheel(self, name: str, turns: str, key: str) -> None:
+        """Turn the wheel over a control, upwards if positive, while a key is held."""
+        xdo("mousemove", *place(name).at(), "keydown", key)
+        self._turn(int(turns))
+        xdo("keyup", key)
+
     def _turn(self, turns: int) -> None:
         for _ in range(abs(turns)):
             xdo("click", 4 if turns > 0 else 5)
@@ -291,6 +297,7 @@ class Walk:
 COMMANDS: dict[str, Callable[..., None]] = {
     "tap": Walk.tap,
     "draw": Walk.draw,
+    "wheel": Walk.wheel,
     "reach": Walk.reach,
     "type": Walk.type,
     "key": Walk.key,
