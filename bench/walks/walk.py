@@ -107,20 +107,25 @@ def controls(text: str, role: str = "") -> Iterator[tuple[str, Box]]:
     import gi  # type: ignore[import-not-found]  # a package of the system
 
     gi.require_version("Atspi", "2.0")
-    from gi.repository import Atspi  # type: ignore[import-not-found]
+    from gi.repository import Atspi, GLib  # type: ignore[import-not-found]
 
-    for node in _below(Atspi, Atspi.get_desktop(0)):
-        name, kind, box = node.get_name() or "", node.get_role_name(), _box(Atspi, node)
+    waiting = _below(Atspi.get_desktop(0))
+    while waiting:
+        node = waiting.pop(0)
+        try:
+            if not _shows(Atspi, node):
+                continue
+            name, kind, box = node.get_name() or "", node.get_role_name(), _box(Atspi, node)
+            waiting[:0] = _below(node)
+        except GLib.Error:
+            continue  # it is gone meanwhile
         if text.lower() in name.lower() and role in kind and box is not None:
             yield name, box
 
 
-def _below(atspi: Any, node: Any, depth: int = 0) -> Iterator[Any]:
-    for number in range(node.get_child_count()):
-        child = node.get_child_at_index(number)
-        if child is not None and (not depth or _shows(atspi, child)):
-            yield from ([child] if depth else [])
-            yield from _below(atspi, child, depth + 1)
+def _below(node: Any) -> list[Any]:
+    children = [node.get_child_at_index(number) for number in range(node.get_child_count())]
+    return [child for child in children if child is not None]
 
 
 def _shows(atspi: Any, node: Any) -> bool:
