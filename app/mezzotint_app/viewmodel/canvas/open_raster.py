@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from PySide6.QtCore import QByteArray, QRect, QXmlStreamReader, QXmlStreamWriter
 
@@ -26,7 +27,8 @@ MIMETYPE = b"image/openraster"
 LARGEST_FILE = 1 << 30  # bytes
 MOST_ENTRIES = 1000
 LARGEST_STACK = 1 << 20  # bytes of stack.xml
-LARGEST_LAYER = 512 << 20  # bytes of a PNG
+LARGEST_UNPACKED = 2 << 30  # bytes of all PNG entries together
+MOST_METADATA = 16 << 20  # bytes of a PNG beside its pixels
 LARGEST_SIDE = 1 << 15  # pixels
 MOST_PIXELS = 400_000_000  # of all layers, 1.6 GB
 FARTHEST = 1 << 18  # pixels that a layer may lie from the origin
@@ -34,6 +36,7 @@ _THUMBNAIL = 256
 _PLAIN = Layer(id=0, kind="image", name="")  # as a layer's own pixels are written
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEADER = 24  # bytes up to the height
+_CHUNK = 1 << 20  # bytes
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -153,42 +156,94 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> Unpacked:
         raise ImageRefused("the file is no OpenRaster file: its entry mimetype says otherwise")
     described, frame = _stack(_entry(archive, "stack.xml", LARGEST_STACK))
     folder.mkdir()
-    layers, pixels = [], 0
-    for number, one in enumerate(described):
-        data = _entry(archive, one.source, LARGEST_LAYER)
-        pixels += _pixels(data, one.source, pixels)
-        file = folder / f"{number}.png"
-        file.write_bytes(data)
-        layers.append((one.layer, file))
+    images = _Images(archive, folder)
+    layers = [(one.layer, images.file(one.source)) for one in described]
     return Unpacked(layers=tuple(reversed(layers)), frame=frame)
+
+
+class _Images:
+    """The PNG entries of a file, each unpacked once however many layers name it; bytes and pixels are counted."""
+
+    def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
+        self._archive, self._folder = archive, folder
+        self._unpacked: dict[str, tuple[Path, int]] = {}
+        self._room, self._pixels = LARGEST_UNPACKED, 0
+
+    def file(self, name: str) -> Path:
+        """Return the file with an entry's bytes. Raises ImageRefused if all layers together would be too large."""
+        if name not in self._unpacked:
+            self._unpacked[name] = self._unpack(name)
+        path, pixels = self._unpacked[name]
+        self._count(name, pixels)
+        return path
+
+    def _unpack(self, name: str) -> tuple[Path, int]:
+        info = _info(self._archive, name)
+        with self._archive.open(info) as file:
+            header = file.read(_HEADER)
+            pixels = _pixels(header, name)
+            limit = min(self._room, _most_bytes(pixels))
+            path = self._folder / f"{len(self._unpacked)}.png"
+            self._room -= _copy(header, file, path, name, limit)
+        return path, pixels
+
+    def _count(self, name: str, pixels: int) -> None:
+        """Count a layer's pixels, also those of an entry that was named before: each layer is decoded by itself."""
+        self._pixels += pixels
+        if self._pixels > MOST_PIXELS:
+            raise ImageRefused(
+                f"with layer {shown(name)} all layers have {self._pixels} pixels: at most {MOST_PIXELS} can be opened"
+            )
+
+
+def _most_bytes(pixels: int) -> int:
+    """What a PNG of that many pixels may need: 16 bits per channel, packed badly, with metadata."""
+    return pixels * 9 + MOST_METADATA
+
+
+def _copy(header: bytes, file: IO[bytes], path: Path, name: str, limit: int) -> int:
+    """Write an entry to a file, and return its length; what the archive says of its size is not believed."""
+    written = len(header)
+    with open(path, "wb") as target:
+        target.write(header)
+        while data := file.read(_CHUNK):
+            written += len(data)
+            if written > limit:
+                raise ImageRefused(
+                    f"entry {shown(name)} has over {limit} bytes, more than its pixels need or is allowed"
+                )
+            target.write(data)
+    return written
 
 
 def _entry(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     """Return an entry's bytes; what it says of its size is not believed."""
+    with archive.open(_info(archive, name)) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ImageRefused(f"entry {shown(name)} has over {limit} bytes: at most that many are allowed")
+    return data
+
+
+def _info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     try:
         info = archive.getinfo(name)
     except KeyError:
         raise ImageRefused(f"the file has no entry {shown(name)}") from None
     if info.flag_bits & 1 or info.compress_type not in _METHODS:
         raise ImageRefused(f"entry {shown(name)} is encrypted or packed in an unknown way")
-    if info.file_size > limit:
-        raise ImageRefused(f"entry {shown(name)} has {info.file_size} bytes: at most {limit} are allowed")
-    with archive.open(info) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ImageRefused(f"entry {shown(name)} has over {limit} bytes, more than it says")
-    return data
+    return info
 
 
-def _pixels(data: bytes, name: str, before: int) -> int:
-    """Return the pixels of a PNG by its header, unless with those before it there are too many."""
-    if not data.startswith(_SIGNATURE) or len(data) < _HEADER:
+def _pixels(header: bytes, name: str) -> int:
+    """Return the pixels of a PNG by its header, unless one image alone has too many."""
+    if not header.startswith(_SIGNATURE) or len(header) < _HEADER:
         raise ImageRefused(f"layer {shown(name)} is no PNG image")
-    width, height = struct.unpack(">II", data[_HEADER - 8 : _HEADER])
-    if not 0 < max(width, height) <= LARGEST_SIDE or before + width * height > MOST_PIXELS:
+    width, height = struct.unpack(">II", header[_HEADER - 8 :])
+    if not 0 < max(width, height) <= LARGEST_SIDE or width * height > MOST_PIXELS:
         raise ImageRefused(
-            f"layer {shown(name)} has {width}x{height} pixels: at most {MOST_PIXELS // 1_000_000} megapixels in all "
-            f"layers and {LARGEST_SIDE} on a side can be opened"
+            f"layer {shown(name)} has {width}x{height} pixels: at most {MOST_PIXELS // 1_000_000} megapixels and "
+            f"{LARGEST_SIDE} on a side can be opened"
         )
     return int(width * height)
 

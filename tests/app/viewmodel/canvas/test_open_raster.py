@@ -153,17 +153,43 @@ def test_hostile_files_are_refused(tmp_path, name):
 
 
 def test_what_expands_is_read_no_further_than_allowed(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_raster, "LARGEST_LAYER", 1000)
-    bomb = archive(tmp_path, **{"data/0.png": bytes(1 << 20)})
-    with pytest.raises(ImageRefused, match="1048576 bytes"):
+    monkeypatch.setattr(open_raster, "MOST_METADATA", 1000)
+    bomb = archive(tmp_path, **{"data/0.png": png() + bytes(1 << 20)})
+    with pytest.raises(ImageRefused, match="over 1036 bytes"):
         read(bomb)
-    lying = bomb.read_bytes().replace(struct.pack("<I", 1 << 20), struct.pack("<I", 100))
+    lying = bomb.read_bytes().replace(struct.pack("<I", len(png()) + (1 << 20)), struct.pack("<I", 100))
     bomb.write_bytes(lying)
     with pytest.raises(ImageRefused):
         read(bomb)
     monkeypatch.setattr(open_raster, "LARGEST_FILE", 10)
     with pytest.raises(ImageRefused, match="no regular file"):
         read(bomb)
+
+
+def named(count):
+    return stack(*[f'<layer src="data/{number}.png"/>' for number in range(count)])
+
+
+def test_all_layers_together_unpack_no_further_than_allowed(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_raster, "LARGEST_UNPACKED", 25_000)
+    entries = {f"data/{number}.png": png() + bytes(10_000) for number in range(3)}
+    assert len(read(archive(tmp_path, **{"stack.xml": named(2)}, **entries))[0]) == 2
+    with pytest.raises(ImageRefused, match=r"data/2\.png"):
+        read(archive(tmp_path, **{"stack.xml": named(3)}, **entries))
+
+
+def test_an_entry_that_many_layers_name_is_unpacked_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_raster, "LARGEST_UNPACKED", 25_000)
+    shared = archive(tmp_path, **{"stack.xml": stack(*[LAYER] * 64), "data/0.png": png() + bytes(20_000)})
+    found = open_raster.unpack(shared, tmp_path / "unpacked")
+    assert len(found.layers) == 64
+    assert [path.name for path in (tmp_path / "unpacked").iterdir()] == ["0.png"]
+
+
+def test_each_layer_counts_its_pixels_since_it_is_decoded_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_raster, "MOST_PIXELS", 100)
+    with pytest.raises(ImageRefused, match="all layers"):
+        read(archive(tmp_path, **{"stack.xml": stack(*[LAYER] * 26)}))
 
 
 def test_what_could_not_be_opened_again_is_not_written(monkeypatch):
