@@ -6,6 +6,7 @@ from pathlib import Path
 import platformdirs
 
 _APP = "mezzotint"
+_PRIVATE = 0o700
 
 
 def _folder(variable: str, fallback: str) -> Path:
@@ -31,6 +32,17 @@ def cache_folder() -> Path:
 def state_folder() -> Path:
     """The folder for the queue, leases and undecoded images; `MEZZOTINT_STATE` moves it."""
     return _folder("MEZZOTINT_STATE", platformdirs.user_state_dir(_APP, False))
+
+
+def make_private(folder: Path) -> None:
+    """Create one of our own folders so that other users of the machine cannot read it; raises OSError.
+
+    One that exists is tightened, unless `MEZZOTINT_STATE` names it, since others may be meant to use that.
+    """
+    chosen = "MEZZOTINT_STATE" in os.environ and folder == state_folder() and folder.is_dir()
+    folder.mkdir(_PRIVATE, parents=True, exist_ok=True)
+    if not chosen:
+        folder.chmod(_PRIVATE)  # mkdir's mode is subject to the umask, and without effect if the folder exists
 
 
 def undecoded_folder() -> Path:

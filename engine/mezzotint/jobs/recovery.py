@@ -50,6 +50,11 @@ def recover(database: Database, is_alive: Callable[[str], bool], now: Clock) -> 
     )
 
 
+def abandoned(database: Database, is_alive: Callable[[str], bool]) -> frozenset[int]:
+    """Return the entries with running tasks whose process has died, which `recover` has not handled yet."""
+    return frozenset(line[1] for line in _of_the_dead(database, is_alive))
+
+
 def interrupt(database: Database, task: int, now: Clock) -> TaskState | None:
     """Mark a task as interrupted, so that the user is asked about it, although it ended cleanly."""
 

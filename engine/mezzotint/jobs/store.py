@@ -236,6 +236,10 @@ class JobStore:
         """Handle tasks whose process has died; call at start. Pauses the queue if the user must decide about any."""
         return recovery.recover(self._database, is_alive, self._now)
 
+    def abandoned(self, is_alive: Callable[[str], bool] = owner_is_alive) -> frozenset[int]:
+        """Return the entries that seem to be running, but whose process has died."""
+        return recovery.abandoned(self._database, is_alive)
+
     def interrupted(self) -> tuple[Task, ...]:
         """Return the tasks for which the user must decide whether to resume them."""
         return recovery.interrupted(self._database, self._now)

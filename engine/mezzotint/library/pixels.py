@@ -11,11 +11,9 @@ from pathlib import Path
 from mezzotint.errors import UsageError
 from mezzotint.library.decoding import decode_image
 from mezzotint.library_protocol import Layout, Pixels, PixelsRequest
-from mezzotint.paths import cache_folder
+from mezzotint.paths import cache_folder, make_private
 from mezzotint.protocol import IsCancelled
 from mezzotint.trouble import storage_error
-
-_PRIVATE = 0o700
 
 
 def _is_running(process: int) -> bool:
@@ -80,8 +78,7 @@ def _root() -> Path:
 
 def _make_private(folder: Path) -> None:
     try:
-        folder.mkdir(_PRIVATE, parents=True, exist_ok=True)
-        folder.chmod(_PRIVATE)  # mkdir's mode is subject to the umask and skipped if it exists
+        make_private(folder)
     except OSError as error:
         raise storage_error("create the folder", folder, error) from error
 

@@ -161,6 +161,15 @@ def test_what_is_released_counts_the_images_that_are_there(store, tmp_path):
     assert store.claim("me").request.seed == 8
 
 
+def test_what_a_dead_program_was_making_is_known_before_it_is_recovered(store, request_of):
+    for owner in ("dead", "alive"):
+        store.add([request_of(owner)])
+        store.claim(owner)
+    assert store.abandoned(lambda owner: owner == "alive") == {1}
+    store.recover(lambda owner: owner == "alive")
+    assert store.abandoned(lambda owner: owner == "alive") == frozenset()
+
+
 def test_whether_anything_waits(store, request_of):
     assert not store.has_waiting()
     entry = store.add([request_of()])

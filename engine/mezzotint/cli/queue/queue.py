@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mezzotint.checkpoints.plain_text import plain
@@ -131,7 +132,7 @@ def _images(number: int) -> str:
 
 
 def _list(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
-    entries = [row for row in _all(store) if arguments.all or row.state not in ("done", "cancelled")]
+    entries = [row for row in _truly(store) if arguments.all or row.state not in ("done", "cancelled")]
     if arguments.json:
         seconds = store.expected_queue()
         context.terminal.json({"paused": store.paused(), "seconds_left": seconds, "entries": entries})
@@ -148,6 +149,12 @@ def _all(store: "JobStore") -> "list[EntryRow]":
     return rows
 
 
+def _truly(store: "JobStore") -> "list[EntryRow]":
+    """All entries; those whose process has died while it ran them are shown as interrupted."""
+    abandoned = store.abandoned()
+    return [replace(row, state="interrupted") if row.id in abandoned else row for row in _all(store)]
+
+
 def _row(row: "EntryRow") -> tuple[str, ...]:
     what = f"{plain(row.title, 80)}: {plain(row.error, 200)}" if row.error else plain(row.title, 80)
     state = row.state.replace("_", " ")
@@ -161,7 +168,9 @@ def _summary(store: "JobStore", entries: "list[EntryRow]") -> str:
     seconds = store.expected_queue()
     time = "" if seconds is None else f", about {duration(seconds)}"
     paused = "; the queue is paused: `mezzotint queue resume` resumes it" if store.paused() else ""
-    return f"{_images(left)} to make{time}{paused}"
+    stopped = [row.id for row in entries if row.state == "interrupted"]
+    asked = f"; entries {_ids(stopped)} were interrupted: `mezzotint queue resume` goes on with them" if stopped else ""
+    return f"{_images(left)} to make{time}{paused}{asked}"
 
 
 def duration(seconds: float) -> str:
@@ -184,6 +193,7 @@ def _pause(store: "JobStore", arguments: argparse.Namespace, context: Context) -
 
 
 def _resume(store: "JobStore", _: argparse.Namespace, context: Context) -> None:
+    store.recover()
     interrupted = len(store.interrupted())
     store.resume_interrupted()
     store.resume()
@@ -192,6 +202,7 @@ def _resume(store: "JobStore", _: argparse.Namespace, context: Context) -> None:
 
 
 def _retry(store: "JobStore", arguments: argparse.Namespace, context: Context) -> None:
+    store.recover()
     entries = _existing(store, arguments.entries) or [row.id for row in _all(store) if row.state in _RETRIED]
     store.retry(entries)
     context.terminal.message("nothing to retry" if not entries else f"retrying: {_ids(entries)}")

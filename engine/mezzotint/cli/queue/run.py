@@ -72,6 +72,8 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
         return DrainResult(
             stopped="paused" if store.paused() else "empty", done=0, failed=0
         )  # without loading an engine
+    if waiting := waiting_for(store):
+        context.terminal.message(waiting)
     context.interrupt.enable_graceful_stop()  # from here on a task may run
     engine = context.make_engine(context.make_catalog(arguments.models_folder))
     output_format: OutputFormat = "jsonl" if arguments.jsonl else "paths"
@@ -89,6 +91,15 @@ def _drain(store: "JobStore", lease: "Lease", arguments: argparse.Namespace, con
             on_begun=reports.begun,
             on_ended=reports.ended,
         )
+
+
+def waiting_for(store: "JobStore") -> str | None:
+    """What the run waits for before it makes anything, if it does."""
+    if store.paused():
+        return "waiting: the queue is paused; `mezzotint queue resume` resumes it, Ctrl-C ends this program"
+    if not store.count(["waiting"]):
+        return "waiting: the queue is empty; `mezzotint queue add` adds to it, Ctrl-C ends this program"
+    return None
 
 
 @contextlib.contextmanager

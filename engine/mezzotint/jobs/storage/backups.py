@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, retry_sharing
 from mezzotint.jobs.storage.database import Database, sqlite_errors
+from mezzotint.paths import make_private
 from mezzotint.trouble import storage_error
 
 KEPT = 7
@@ -39,7 +40,7 @@ def back_up(database: Database, name: str, now: Callable[[], float]) -> Path:
 
 
 def newest_first(path: Path) -> list[Path]:
-    """Return the daily backups of a queue, newest first."""
+    """Return the daily backups of a queue, newest first, by what they hold: a clock may have been wrong."""
     return _daily(path)
 
 
@@ -49,16 +50,42 @@ def _backup(path: Path, name: str) -> Path:
 
 def _daily(path: Path) -> list[Path]:
     found = (path.parent / "backups").glob(f"{path.stem}-*{path.suffix}")
-    return sorted((one for one in found if _DAILY.fullmatch(one.stem)), reverse=True)
+    return sorted((one for one in found if _DAILY.fullmatch(one.stem)), key=_age, reverse=True)
+
+
+def has_entries(backup: Path) -> bool:
+    """Whether a backup has anything to restore."""
+    return _number(backup, "SELECT count(*) FROM entries") > 0
+
+
+def _age(backup: Path) -> tuple[int, int, str]:
+    """The number of a backup, then its last task, then its date; backups of former versions have no number."""
+    number = _number(backup, "SELECT value FROM settings WHERE name = 'backup_number'")
+    return number, _number(backup, "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"), backup.name
+
+
+def _number(backup: Path, question: str) -> int:
+    """The answer of a backup, which may be damaged or lack it; then 0."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_reading(backup)) as connection:
+        found = connection.execute(question).fetchone()
+        return int(found[0]) if found else 0
+    return 0
+
+
+def _reading(backup: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{backup.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _copy(database: Database, path: Path) -> None:
     """Copy with SQLite's backup API: a consistent snapshot, whatever other processes do meanwhile."""
     temporary = path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
+        number = 1 + max((_age(one)[0] for one in _daily(database.path)), default=0)
         with sqlite_errors(path), contextlib.closing(sqlite3.connect(temporary)) as copy:
             database.connection.backup(copy)
+            copy.execute("INSERT OR REPLACE INTO settings (name, value) VALUES ('backup_number', ?)", (number,))
+            copy.commit()
         retry_sharing(os.replace, temporary, path)
     except OSError as error:
         raise storage_error("write", path, error) from error

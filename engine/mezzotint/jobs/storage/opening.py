@@ -16,11 +16,13 @@ from mezzotint.jobs.storage import backups
 from mezzotint.jobs.storage.database import BUSY_SECONDS, DAMAGED, Database, connect, primary_code, sqlite_errors
 from mezzotint.jobs.storage.rebuilding import rebuild
 from mezzotint.jobs.storage.schema import APPLICATION_ID, MIGRATIONS
+from mezzotint.paths import make_private
 from mezzotint.trouble import shown, storage_error
 
 _WAIT = 0.05  # seconds between tries while another process opens it
 _HEADER = 100  # bytes of the header of an SQLite file
 _LONGEST_PROBLEM = 200  # characters
+_PAUSED = "The queue is paused, so that you can look at it first."
 _BESIDE = ("", "-wal", "-shm")  # the files of a database, which must stay together
 
 
@@ -40,6 +42,10 @@ def open_database(
     path: Path, *, now: Callable[[], float] = time.time, migrations: Sequence[str] = MIGRATIONS
 ) -> OpenedDatabase:
     """Open the queue, one process at a time. Raises StorageError, and leaves a file of a newer version as it is."""
+    try:
+        make_private(path.parent)
+    except OSError as error:
+        raise storage_error("create the folder", path.parent, error) from error
     lock = _alone(path)
     try:
         return _open(path, now, migrations)
@@ -59,17 +65,15 @@ def _alone(path: Path) -> LockedFile:
 
 
 def _open(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> OpenedDatabase:
-    notice = None
     try:
-        database = _checked(path, now, migrations)
+        database, version = _checked(path, now, migrations)
+        notice = None if version else _restored(database)
     except _DamagedError as damage:
         aside = _move_aside(path, now)
-        database = _checked(path, now, migrations)
-        kept = rebuild(database, [aside, *backups.newest_first(path)])
-        notice = (
-            f"the queue was damaged ({damage}). {kept} The damaged file is kept as {shown(aside)}. "
-            "The queue is paused, so that you can look at it first."
-        )
+        database, _ = _checked(path, now, migrations)
+        entries = rebuild(database, [aside, *backups.newest_first(path)])
+        kept = f"{entries} of its entries could be read and were kept" if entries else "Nothing in it could be read"
+        notice = f"the queue was damaged ({damage}). {kept}. The damaged file is kept as {shown(aside)}. {_PAUSED}"
     try:
         backups.back_up_daily(database, now)
     except StorageError as error:
@@ -78,8 +82,20 @@ def _open(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> Op
     return OpenedDatabase(database=database, notice=notice)
 
 
-def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> Database:
-    """Return the database, checked and migrated. Raises StorageError or _DamagedError."""
+def _restored(database: Database) -> str | None:
+    """Fill a new queue from the newest backup: its file was lost, or cut to nothing. Return a notice if it had any."""
+    newest = backups.newest_first(database.path)[:1]
+    if not any(map(backups.has_entries, newest)):
+        return None
+    entries = rebuild(database, newest)
+    return f"the queue was missing or empty; {entries} entries of {shown(newest[0])} were restored. {_PAUSED}"
+
+
+def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) -> tuple[Database, int]:
+    """Return the database, checked and migrated, and its version before (0: new).
+
+    Raises StorageError or _DamagedError.
+    """
     _refuse_newer(path, _version_in_header(path), len(migrations))
     with _as_damage(), sqlite_errors(path):
         connection = connect(path)
@@ -90,7 +106,7 @@ def _checked(path: Path, now: Callable[[], float], migrations: Sequence[str]) ->
             database = Database(path, connection)
             if version < len(migrations):
                 _migrate(database, version, migrations, now)
-            return database
+            return database, version
         except BaseException:
             connection.close()
             raise

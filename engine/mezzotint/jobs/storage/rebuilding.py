@@ -32,8 +32,8 @@ _ENDED = ("done", "failed", "cancelled", "set_aside")  # tasks in other states b
 _MOST = 10_000_000  # rows of one table, in case damage creates a cycle
 
 
-def rebuild(database: Database, sources: Sequence[Path]) -> str:
-    """Fill an empty queue from the first source, and with entries that only later ones have; return a summary.
+def rebuild(database: Database, sources: Sequence[Path]) -> int:
+    """Fill an empty queue from the first source, and with entries that only later ones have; return how many.
 
     Unfinished tasks become `interrupted`, and the queue is paused: a backup may not know that they are done.
     """
@@ -42,7 +42,7 @@ def rebuild(database: Database, sources: Sequence[Path]) -> str:
         for source in sources:
             entries += _take_over(database, source)
         database.change("INSERT OR REPLACE INTO settings (name, value) VALUES ('paused', 1)")
-    return f"{entries} of its entries could be read and were kept." if entries else "Nothing in it could be read."
+    return entries
 
 
 def _take_over(database: Database, source: Path) -> int:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from mezzotint.atomic import retry_sharing
 from mezzotint.errors import StorageError, UsageError
+from mezzotint.paths import make_private
 from mezzotint.trouble import shown, storage_error
 
 APPLICATION_ID = 0x4D5A_5447  # "MZTG"
@@ -139,7 +140,7 @@ class GalleryDatabase:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self._path.parent)
         except OSError as error:
             raise storage_error("create the folder", self._path.parent, error) from error
         connection = sqlite3.connect(

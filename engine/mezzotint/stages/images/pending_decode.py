@@ -11,6 +11,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ImageRefused, ProtocolError, StorageError
 from mezzotint.images.record import ImageRecord, record_from_json, record_to_json
+from mezzotint.paths import make_private
 from mezzotint.trouble import storage_error
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -
         raise StorageError("the prompt is too long to store with the latents")
     data = save({_TENSOR: latents.detach().float().cpu().contiguous()}, metadata)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise storage_error("create the folder", folder, error) from error
     for number in range(1000):

@@ -6,7 +6,7 @@ import pytest
 from fake_engine import model_info
 from queue_timings import record_timing
 
-from mezzotint.jobs.store import JobStore, PhaseSeconds, queue_path, run_key
+from mezzotint.jobs.store import JobStore, Lease, PhaseSeconds, queue_path, run_key
 from mezzotint.protocol import GenerateRequest, ImageMetadata, ModelRef
 
 
@@ -120,6 +120,20 @@ def test_the_list(queue, store, tmp_path):
     listed = queue("list", "--json").json
     assert (listed["paused"], listed["seconds_left"]) == (True, 1200)
     assert [entry["state"] for entry in listed["entries"]] == ["failed", "waiting", "waiting"]
+
+
+def test_the_list_does_not_believe_a_program_that_has_ended(queue, store):
+    queue("add", "x", "-m", "base")
+    queue("add", "y", "-m", "base")
+    with Lease.acquire("auto", what="alive") as lease:
+        store.claim(lease.owner)
+        store.claim("cpu/dead")
+        done = queue("list")
+        assert [line.split()[:2] for line in done.out.splitlines()[1:]] == [["1", "running"], ["2", "interrupted"]]
+        assert "entries 2 were interrupted: `mezzotint queue resume`" in done.err
+        assert [entry["state"] for entry in queue("list", "--json").json["entries"]] == ["running", "interrupted"]
+        assert queue("resume").err == "the queue is resumed, including 1 interrupted tasks\n"
+        assert [row.state for row in store.rows()] == ["running", "waiting"]
 
 
 @pytest.mark.parametrize(

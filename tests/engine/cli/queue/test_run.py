@@ -14,7 +14,7 @@ from queue_programs import WritingEngine
 
 from mezzotint.cli.context import Context
 from mezzotint.cli.interrupt import Interrupt
-from mezzotint.cli.queue.run import graceful_signals
+from mezzotint.cli.queue.run import graceful_signals, waiting_for
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import GenerateRequest, Output
@@ -108,6 +108,21 @@ def test_with_nothing_to_do_no_engine_is_made(queue):
     done = queue("--until-empty")
     assert (done.code, done.engine.closed) == (0, False)
     assert "queue empty" in done.err
+
+
+@pytest.mark.parametrize(
+    ("paused", "told"), [(True, "the queue is paused; `mezzotint queue resume`"), (False, "empty")]
+)
+def test_what_it_waits_for_is_told(store, add, paused, told):
+    if paused:
+        add("a")
+        store.pause()
+    assert told in waiting_for(store)
+
+
+def test_it_waits_for_nothing_when_there_is_work(store, add):
+    add("a")
+    assert waiting_for(store) is None
 
 
 def test_a_paused_queue_stays_paused_unless_asked(queue, store, add):
