@@ -1,15 +1,18 @@
 import errno
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 
 from mezzotint import atomic
 from mezzotint.atomic import atomic_write, publish_new, retry_sharing
+from mezzotint.batch.run.leftovers import _OURS
 from mezzotint.errors import StorageError
 
 
@@ -53,10 +56,12 @@ def test_without_overwrite_a_dangling_link_is_not_followed(tmp_path: Path) -> No
     assert not (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.parametrize("links", [True, False])
-def test_of_many_writers_exactly_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
-    if not links:
-        monkeypatch.setitem(publish_new.__kwdefaults__, "link", refuse(errno.EPERM))
+@pytest.mark.parametrize("lacks", [(), ("link",), ("link", "rename_exclusively")])
+def test_of_many_writers_exactly_one_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: tuple[str, ...]
+) -> None:
+    for call in lacks:
+        monkeypatch.setitem(publish_new.__kwdefaults__, call, refuse(errno.EPERM))
     gate = Barrier(8)
 
     def write(number: int) -> int | None:
@@ -107,6 +112,7 @@ def test_ctrl_c_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.Mon
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
+from mezzotint.batch.run.leftovers import _OURS
 from mezzotint.errors import StorageError
 from mezzotint.atomic import atomic_write
 
@@ -142,20 +148,74 @@ def test_a_missing_folder_and_a_long_name_are_told(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_disks_without_links_reserve_the_name(tmp_path: Path) -> None:
+NO_LINKS = {"windows": False, "link": refuse(errno.EPERM)}
+NEITHER = NO_LINKS | {"rename_exclusively": refuse(errno.EINVAL)}
+
+
+@pytest.mark.parametrize("calls", [NO_LINKS, NEITHER])
+def test_disks_without_links_never_replace_a_file(tmp_path: Path, calls: dict[str, Any]) -> None:
     (tmp_path / "t.part").write_bytes(b"new")
-    publish_new(tmp_path / "t.part", tmp_path / "a.bin", windows=False, link=refuse(errno.EPERM))
-    assert (tmp_path / "a.bin").read_bytes() == b"new"
+    publish_new(tmp_path / "t.part", tmp_path / "a.bin", **calls)
+    assert names(tmp_path) == ["a.bin"]
     (tmp_path / "t.part").write_bytes(b"newer")
     with pytest.raises(FileExistsError):
-        publish_new(tmp_path / "t.part", tmp_path / "a.bin", windows=False, link=refuse(errno.EPERM))
+        publish_new(tmp_path / "t.part", tmp_path / "a.bin", **calls)
     assert (tmp_path / "a.bin").read_bytes() == b"new"
+    assert names(tmp_path) == ["a.bin", "t.part"]
 
 
-def test_a_reservation_that_fails_is_given_back(tmp_path: Path) -> None:
+KILLED = """
+import errno, os, signal, sys
+from pathlib import Path
+from mezzotint import atomic
+
+def refuse(*_):
+    raise OSError(errno.EPERM, "")
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+(folder / "t.part").write_bytes(b"new")
+Path.rename = Path.replace = die
+atomic.publish_new(folder / "t.part", folder / "a.bin", link=refuse, rename_exclusively=refuse)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
+def test_a_kill_leaves_nothing_under_the_final_name(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)])
+    assert done.returncode == -signal.SIGKILL
+    assert "a.bin" not in names(tmp_path)
+    (left,) = [name for name in names(tmp_path) if name != "t.part"]
+    assert _OURS.fullmatch(left), "a batch removes it as a temporary file"
+
+
+@pytest.mark.parametrize("calls", [NO_LINKS, NEITHER])
+def test_a_file_that_cannot_be_published_leaves_nothing(tmp_path: Path, calls: dict[str, Any]) -> None:
     with pytest.raises(FileNotFoundError):
-        publish_new(tmp_path / "gone.part", tmp_path / "a.bin", windows=False, link=refuse(errno.ENOTSUP))
+        publish_new(tmp_path / "gone.part", tmp_path / "a.bin", **calls)
     assert names(tmp_path) == []
+
+
+def test_a_system_without_exclusive_renames_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic.ctypes, "CDLL", lambda *_, **__: object())
+    with pytest.raises(OSError, match="implemented") as found:
+        atomic._rename_exclusively(tmp_path / "a", tmp_path / "b")
+    assert found.value.errno == errno.ENOSYS
+
+
+def test_macos_renames_exclusively_by_its_own_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[object, ...]] = []
+
+    class Library:
+        def renamex_np(self, *arguments: object) -> int:
+            calls.append(arguments)
+            return 0
+
+    monkeypatch.setattr(atomic.ctypes, "CDLL", lambda *_, **__: Library())
+    atomic._rename_exclusively(tmp_path / "a", tmp_path / "b", "darwin")
+    assert calls == [(os.fsencode(tmp_path / "a"), os.fsencode(tmp_path / "b"), 4)]
 
 
 def test_windows_renames_and_never_replaces(tmp_path: Path) -> None:

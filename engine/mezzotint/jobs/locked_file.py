@@ -1,13 +1,21 @@
 """A file lock for one process at a time: the system releases it when the process ends, however it ends."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mezzotint.trouble import storage_error
+from mezzotint.errors import StorageError
+from mezzotint.trouble import shown, storage_error
 
 _FAR = 1 << 30  # the byte that is locked on Windows, beyond all data, since locked bytes cannot be read there
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
+_NO_LOCKS_ADVICE = (
+    "this disk does not support file locks, so that two programs could overwrite each other's work: choose an output "
+    "folder on another disk; for the queue, set MEZZOTINT_STATE to a folder on a local disk"
+)
 
 Lock = Callable[[int], None]  # raises OSError when another process holds the file
 
@@ -54,6 +62,8 @@ class LockedFile:
             return None
         except OSError as error:
             os.close(handle)
+            if error.errno in _NO_LOCKS:
+                raise StorageError(f"cannot lock {shown(path)}: {_NO_LOCKS_ADVICE}") from error
             raise storage_error("lock", path, error) from error
         return cls(path, handle)
 

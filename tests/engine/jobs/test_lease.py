@@ -121,11 +121,19 @@ def test_a_folder_that_cannot_be_used(tmp_path):
         Lease.acquire("cpu", tmp_path / "file")
 
 
-def test_a_disk_without_locks_is_told(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOLCK, "does not support file locks.*output folder on another disk.*MEZZOTINT_STATE"),
+        (errno.EOPNOTSUPP, "does not support file locks"),
+        (errno.EIO, "the disk reports an error"),
+    ],
+)
+def test_a_disk_without_locks_is_told(tmp_path, number, told):
     def refuses(_):
-        raise OSError(errno.ENOLCK, "No locks available")
+        raise OSError(number, "No locks available")
 
-    with pytest.raises(StorageError, match="cannot lock .*No locks available"):
+    with pytest.raises(StorageError, match=f"cannot lock .*{told}"):
         Lease.acquire("cpu", tmp_path, lock=refuses)
 
 
