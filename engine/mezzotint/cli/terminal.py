@@ -33,8 +33,12 @@ class Terminal:
     def message(self, text: str) -> None:
         """Print an informational line on stderr, unless `quiet`."""
         if not self.quiet:
-            self.stderr.write(f"{text}\n")
-            self.stderr.flush()
+            self.failure(text)
+
+    def failure(self, text: str) -> None:
+        """Print a line on stderr about a part that failed while the rest goes on, also if `quiet`."""
+        self.stderr.write(f"{text}\n")
+        self.stderr.flush()
 
     def error(self, error: MezzotintError) -> None:
         """Print why the command failed or was stopped, in one line on stderr."""

@@ -23,6 +23,7 @@ class TaskHistory:
 
     status: Status | None = None
     output: str = ""
+    error_kind: str | None = None
     attempts: int = 0
     deaths: int = 0  # of processes while making it alone, since its last record
     is_suspect: bool = False  # a process died while making it in a batch, of which any task may be to blame
@@ -65,7 +66,7 @@ class TaskHistories:
 
     def _take(self, line: dict[str, Any], path: Path) -> None:
         if is_record(line):
-            self._settle(line["key"], line["status"], line["output"], line.get("attempts"))
+            self._settle(line["key"], line["status"], line["output"], line.get("attempts"), line.get("kind"))
             return
         for what, value in line.items():
             if isinstance(value, str):
@@ -86,7 +87,7 @@ class TaskHistories:
 
     def add(self, record: Record) -> None:
         """Apply a new record."""
-        self._settle(record.key, record.status, record.output, record.attempts)
+        self._settle(record.key, record.status, record.output, record.attempts, record.kind)
 
     def note(self, what: str) -> None:
         """Handle `run` and `ended`: inputs that a complete run did not find unreadable again are no longer failures."""
@@ -113,9 +114,12 @@ class TaskHistories:
             under_way=_BEGINS.get(what),
         )
 
-    def _settle(self, key: str, status: Status, output: str, attempts: object) -> None:
+    def _settle(self, key: str, status: Status, output: str, attempts: object, error_kind: object) -> None:
         self._tasks[key] = TaskHistory(
-            status=status, output=output, attempts=attempts if isinstance(attempts, int) else 0
+            status=status,
+            output=output,
+            error_kind=error_kind if isinstance(error_kind, str) else None,
+            attempts=attempts if isinstance(attempts, int) else 0,
         )
         self._failed.discard(key)
         if status in FAILURES:

@@ -11,7 +11,7 @@ from mezzotint.errors import StorageError
 
 _LOOK = 2.0  # seconds between trials
 _SMALLEST = 64 << 10  # bytes
-_TRIES = 3  # of one task for which there seems to be room
+_TRIES = 3  # of one task, if there seems to be room, or if the disk fails for another reason
 
 
 class Pause:
@@ -25,6 +25,7 @@ class Pause:
         self._next = 0.0
         self._largest = 0
         self._tries: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
         self.is_on = False
 
     def wrote(self, image: Path) -> None:
@@ -46,6 +47,13 @@ class Pause:
             return True
         self._tries[task.key] += is_full(error)
         return 0 < self._tries[task.key] <= _TRIES
+
+    def is_transient(self, task: BatchTask, error: StorageError) -> bool:
+        """Whether a task is tried again at once, a few times: after an error of the disk, but not of the name."""
+        if error.kind != StorageError.kind or is_of_name(str(error)):
+            return False
+        self._failures[task.key] += 1
+        return self._failures[task.key] < _TRIES
 
     def begin(self) -> None:
         """Start the pause, and schedule the next check."""

@@ -245,10 +245,16 @@ class Run:
         elif isinstance(error, StorageError) and self._pause.is_for_room(task, error):
             self._requeue(task)
             self._hold_for_room(error)
+        elif isinstance(error, StorageError) and self._is_transient(task, error):
+            self._requeue(task)
         elif isinstance(error, Exception):
             self._failed(task, error, ended.seconds)
         else:
             self._end(error)
+
+    def _is_transient(self, task: BatchTask, error: StorageError) -> bool:
+        """Whether the disk failed for a moment, and the task's input is still what it was."""
+        return change_of_input(task.request) is None and self._pause.is_transient(task, error)
 
     def _batch_failed(self, failed: BatchFailed) -> None:
         if isinstance(failed.error, Exception) and not isinstance(

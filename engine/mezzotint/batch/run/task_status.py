@@ -12,6 +12,7 @@ from mezzotint.batch.run.records import done_record, passed_over_record, relativ
 from mezzotint.batch.run.run_options import RunOptions
 from mezzotint.batch.tasks.outputs import as_template
 from mezzotint.batch.tasks.tasks import BatchTask
+from mezzotint.errors import StorageError
 from mezzotint.protocol import Output
 
 SettledBefore = Literal["already", "left_failed"]
@@ -31,7 +32,7 @@ class TaskStatus:
         history = self._manifest.history(task.key)
         if history.status == "done" and is_taken(self._folder / history.output) and self._has(history.output, task):
             return "already"
-        if history.status in FAILURES and not self._options.retry_failed:
+        if history.status in FAILURES and not self._options.retry_failed and history.error_kind != StorageError.kind:
             return "left_failed"
         return (
             self.found(task)

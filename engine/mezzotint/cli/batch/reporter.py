@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mezzotint.batch.manifest.record import Record
+from mezzotint.batch.manifest.record import FAILURES, Record
 from mezzotint.batch.run.progress import Progress
 from mezzotint.batch.run.remarks import Remarks
 from mezzotint.batch.tasks.tasks import BatchTask
@@ -57,7 +57,9 @@ class BatchReporter:
             self._hide()
             self._terminal.result(f"{self._folder}/{record.output}")
         if record.status != "done":
-            self._message(_format_failure(record))
+            self._hide()
+            say = self._terminal.failure if record.status in FAILURES else self._terminal.message
+            say(_format_failure(record))
         if self._bar is not None:
             self._bar.show(progress)
 
@@ -120,7 +122,7 @@ def summary(progress: Progress) -> str:
     parts = [
         (progress.done, "made"),
         (progress.failed, "failed"),
-        (progress.set_aside, "crashed twice"),
+        (progress.set_aside, "crashed twice (--retry-failed retries them)"),
         (progress.skipped, "skipped"),
         (progress.already, "done before"),
         (progress.left_failed, "failed before (--retry-failed retries them)"),

@@ -253,7 +253,8 @@ def _finished(ended: Ended, context: Context, reporter: BatchReporter) -> int:
             progress=figures_of(ended.progress),
         )
     )
-    context.terminal.message(summary(ended.progress))
+    say = context.terminal.failure if ended.failures else context.terminal.message
+    say(summary(ended.progress))
     if is_cut_off:
         error = Cancelled("stopped; run the same command to resume")
         error.exit_code = code

@@ -55,9 +55,7 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Decode the given latents, or list the pending ones."""
-    from mezzotint.stages.images.pending_decode import undecoded
-
-    waiting = undecoded(paths.undecoded_folder())
+    waiting = _waiting(arguments.all, context)
     files = [*arguments.files, *(waiting if arguments.all else [])]
     if not files:
         _list(waiting, arguments, context)
@@ -71,6 +69,18 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if arguments.json:
         context.terminal.json({"images": done})
     return 0
+
+
+def _waiting(removes: bool, context: Context) -> list[Path]:
+    """The latents of images that are not there; with `removes`, those of images that are there are deleted."""
+    from mezzotint.stages.images.pending_decode import is_saved, undecoded
+
+    found = undecoded(paths.undecoded_folder())
+    saved = [path for path in found if is_saved(path)]
+    for path in saved if removes else ():
+        path.unlink(missing_ok=True)
+        context.terminal.message(f"notice: the image of {plain(path.name)} is there: its latents are removed")
+    return [path for path in found if path not in saved]
 
 
 def _request(arguments: argparse.Namespace, path: Path) -> DecodeRequest:

@@ -81,7 +81,7 @@ def made_of_each(
             except MezzotintError as error:
                 failures.append(error)
                 if path != paths[-1]:
-                    context.terminal.message(f"error: {error}")
+                    context.terminal.failure(f"error: {error}")
     if failures:
         failures[-1].exit_code = PARTLY_DONE if done else failures[-1].exit_code
         raise failures[-1]

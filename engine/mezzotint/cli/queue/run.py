@@ -133,13 +133,15 @@ class _Reports(Reporter):
         self._report(
             f"task {ended.task.id}: {state.replace('_', ' ')}{f': {error}' if error else ''}",
             {"ended": {"entry": ended.task.entry, "task": ended.task.id, "state": state, "error": error}},
+            is_failure=state in ("failed", "set_aside"),
         )
 
-    def _report(self, words: str, line: dict[str, object]) -> None:
+    def _report(self, words: str, line: dict[str, object], *, is_failure: bool = False) -> None:
         self._hide()
         if self._output_format == "jsonl":
             self._terminal.json(line)
-        self._terminal.message(words)
+        say = self._terminal.failure if is_failure else self._terminal.message
+        say(words)
 
 
 def _finished(drained: "DrainResult", store: "JobStore", context: Context) -> int:
@@ -153,7 +155,8 @@ def _finished(drained: "DrainResult", store: "JobStore", context: Context) -> in
         context.terminal.message(f"the queue is paused.{asked} `mezzotint queue resume` resumes it")
     else:
         failed = f", {drained.failed} failed: `mezzotint queue list`" if drained.failed else ""
-        context.terminal.message(f"queue empty; {drained.done} tasks done{failed}")
+        say = context.terminal.failure if failed else context.terminal.message
+        say(f"queue empty; {drained.done} tasks done{failed}")
     return PARTLY_DONE if drained.failed else 0
 
 

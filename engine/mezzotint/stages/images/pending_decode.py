@@ -9,9 +9,12 @@ from mezzotint.atomic import atomic_write
 from mezzotint.checkpoints.header import MAX_METADATA, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
-from mezzotint.errors import ImageRefused, ProtocolError, StorageError
+from mezzotint.errors import ImageRefused, MezzotintError, ProtocolError, StorageError
+from mezzotint.images.metadata import read_metadata
+from mezzotint.images.own_record import metadata_of_record
 from mezzotint.images.record import ImageRecord, record_from_json, record_to_json
 from mezzotint.paths import make_private
+from mezzotint.protocol import ImageMetadata
 from mezzotint.trouble import storage_error
 
 if TYPE_CHECKING:
@@ -44,12 +47,51 @@ def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -
         make_private(folder)
     except OSError as error:
         raise storage_error("create the folder", folder, error) from error
+    stem = f"{image.path.stem[:80]}-{image.record.image.seed}-"
+    superseded = [path for path in undecoded(folder) if path.name.startswith(stem) and _is_same_image(path, image)]
     for number in range(1000):
-        path = folder / f"{image.path.stem[:80]}-{image.record.image.seed}-{number}{SUFFIX}"
+        path = folder / f"{stem}{number}{SUFFIX}"
         with contextlib.suppress(FileExistsError):
             atomic_write(path, data, overwrite=False)
+            _remove(superseded)
             return path
     raise StorageError(f"{plain(str(folder), 300)} is full of latents that were never decoded: `mezzotint decode` them")
+
+
+def _is_same_image(path: Path, image: PendingDecode) -> bool:
+    """Whether latents are those of an earlier attempt at the same image, whose process was killed."""
+    with contextlib.suppress(MezzotintError):
+        other = read_pending(path)
+        return (other.path, other.record.request) == (image.path.absolute(), image.record.request)
+    return False
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def is_saved(path: Path) -> bool:
+    """Whether the image of these latents is where it was to go: a kill left only the latents behind."""
+    with contextlib.suppress(MezzotintError):
+        pending = read_pending(path)
+        return _identity(read_metadata(pending.path)) == _identity(metadata_of_record(record_to_json(pending.record)))
+    return False
+
+
+def _identity(metadata: ImageMetadata) -> tuple[object, ...]:
+    return (
+        metadata.program,
+        metadata.prompt,
+        metadata.negative_prompt,
+        metadata.seed,
+        metadata.width,
+        metadata.height,
+        metadata.steps,
+        metadata.sampler,
+        metadata.model_hash,
+    )
 
 
 def read_pending(path: Path) -> PendingDecode:

@@ -7,7 +7,7 @@ import pytest
 from batch_programs import task
 
 from mezzotint.batch.run.pause import Pause
-from mezzotint.errors import StorageError
+from mezzotint.errors import ImageRefused, StorageError
 from mezzotint.trouble import meaning, storage_error
 
 FULL = storage_error("write", "a.png", OSError(errno.ENOSPC, "x"))
@@ -58,6 +58,19 @@ def test_the_folder_that_had_no_room_is_looked_at_too():
 def test_room_that_came_back_is_tried_a_few_times():
     one = pause([])
     assert [one.is_for_room(ONE, FULL) for _ in range(5)] == [True, True, True, False, False]
+
+
+def test_a_disk_that_fails_for_a_moment_costs_no_image():
+    one, fault = pause([]), StorageError("cannot write a.png: the disk reports an error")
+    assert [one.is_transient(ONE, fault) for _ in range(3)] == [True, True, False]
+    assert one.is_transient(task(2, "out"), fault), "each task has its own tries"
+
+
+@pytest.mark.parametrize(
+    "error", [ImageRefused("broken.png is damaged"), storage_error("write", "x", OSError(errno.ENAMETOOLONG, "x"))]
+)
+def test_what_would_fail_again_is_not_tried_again(error):
+    assert not pause([]).is_transient(ONE, error)
 
 
 def test_it_is_looked_for_now_and_then():

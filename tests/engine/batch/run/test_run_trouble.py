@@ -184,6 +184,20 @@ def test_an_input_that_cannot_be_read_is_no_reason_to_wait(batch):
     assert (ended.progress.done, ended.progress.failed) == (2, 1)
 
 
+def test_a_disk_that_fails_once_costs_no_image(batch):
+    class Flaky(StandIn):
+        failures = 2
+
+        def write(self, request):
+            if request.seed == 1 and self.failures:
+                self.failures -= 1
+                raise storage_error("write", "1.png", OSError(errno.EIO, "x"))
+            return super().write(request)
+
+    ended = batch.run(batch.tasks(3), Flaky())
+    assert (ended.progress.done, ended.progress.failed) == (3, 0)
+
+
 def test_a_device_that_is_lost_ends_the_run_and_is_remembered(batch):
     stream = [task(0, batch.folder, "lost"), task(1, batch.folder)]
     for _ in range(2):

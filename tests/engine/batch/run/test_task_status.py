@@ -39,6 +39,16 @@ def test_a_failure_is_left_unless_asked(tmp_path, manifest):
     assert task_status(tmp_path, manifest, retry_failed=True).settled(task(1, tmp_path)) is None
 
 
+def test_an_image_that_could_not_be_written_is_tried_in_the_next_run(tmp_path, manifest):
+    manifest.add(failed_record(task(1, tmp_path), "storage", "the disk reports an error", attempts=3, seconds=None))
+    assert task_status(tmp_path, manifest).settled(task(1, tmp_path)) is None
+    with Manifest.open(tmp_path / "again") as other:
+        other.add(failed_record(task(1, tmp_path), "storage", "x", attempts=3, seconds=None))
+        other.sync()
+    with Manifest.open(tmp_path / "again") as read:
+        assert task_status(tmp_path, read).settled(task(1, tmp_path)) is None
+
+
 def test_what_ended_two_processes_alone_is_set_aside_and_company_does_not_count(tmp_path, manifest):
     one = task(1, tmp_path)
     for _ in range(3):

@@ -54,7 +54,9 @@ def test_lines_of_json(heard):
 
 
 def test_quiet_and_one_object_at_the_end(heard):
-    assert heard("json", quiet=True) == ("", "")
+    out, err = heard("json", quiet=True)
+    assert out == ""
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["failed"], "failures are not progress"
 
 
 def test_a_summary_names_what_happened():

@@ -48,6 +48,16 @@ def test_all(command, waiting):
     assert [request.path for request in done.engine.requests] == [str(path) for path in waiting]
 
 
+def test_images_that_are_there_are_not_made_again(command, waiting, monkeypatch):
+    monkeypatch.setattr("mezzotint.stages.images.pending_decode.is_saved", lambda path: path == waiting[0])
+    assert command("decode").out.splitlines() == [str(waiting[1])]
+    assert waiting[0].exists(), "listing removes nothing"
+    done = command("decode", "--all", engine=Decoder())
+    assert [request.path for request in done.engine.requests] == [str(waiting[1])]
+    assert "the image of a.latents.safetensors is there" in done.err
+    assert not waiting[0].exists()
+
+
 def test_options_arrive(command):
     words = ("decode", "x.safetensors", "-o", "y.png", "--overwrite", "--vae-tile", "512", "--device", "cpu", "--json")
     done = command(*words, engine=Decoder())

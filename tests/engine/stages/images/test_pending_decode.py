@@ -6,13 +6,15 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from safetensors.torch import save_file
 
 from mezzotint.errors import ImageRefused, MezzotintError, StorageError
 from mezzotint.images.record import ImageRecord
+from mezzotint.images.writing import write_image
 from mezzotint.protocol import GeneratedImage, GenerateRequest
 from mezzotint.stages.images import pending_decode as module
-from mezzotint.stages.images.pending_decode import PendingDecode, read_latents, undecoded, write_latents
+from mezzotint.stages.images.pending_decode import PendingDecode, is_saved, read_latents, undecoded, write_latents
 
 
 def pending(path, prompt="a red house"):
@@ -49,9 +51,42 @@ def test_there_and_back(tmp_path_factory, prompt):
 
 def test_each_has_a_name_of_its_own_and_they_are_listed(tmp_path):
     assert undecoded(tmp_path / "none") == []
-    paths = [write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png")) for _ in range(3)]
+    paths = [write_latents(tmp_path, LATENTS, pending(tmp_path / str(number) / "house.png")) for number in range(3)]
     (tmp_path / "other.txt").write_text("not latents")
     assert sorted(undecoded(tmp_path)) == sorted(paths) and len(set(paths)) == 3
+
+
+def test_latents_of_an_earlier_attempt_at_the_same_image_are_replaced(tmp_path):
+    folder, wanted = tmp_path / "undecoded", tmp_path / "house.png"
+    write_latents(folder, LATENTS, pending(wanted))
+    other = write_latents(folder, LATENTS, pending(wanted, "a blue house"))
+    again = write_latents(folder, LATENTS, pending(wanted))
+    assert sorted(undecoded(folder)) == sorted([other, again])
+
+
+def test_latents_are_kept_if_those_that_replace_them_cannot_be_written(tmp_path, monkeypatch):
+    first = write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png"))
+    monkeypatch.setattr(module, "atomic_write", refuse)
+    with pytest.raises(StorageError):
+        write_latents(tmp_path, LATENTS, pending(tmp_path / "house.png"))
+    assert undecoded(tmp_path) == [first]
+
+
+def refuse(*_, **__):
+    raise StorageError("the disk is full")
+
+
+def test_the_image_of_latents_is_recognised_by_what_it_was_made_with(tmp_path):
+    folder = tmp_path / "undecoded"
+    mine = pending(tmp_path / "house.png")
+    left = write_latents(folder, LATENTS, mine)
+    assert not is_saved(left)
+    Image.new("RGB", (64, 96)).save(mine.path)
+    assert not is_saved(left), "somebody else's image of that name"
+    for prompt, saved in (("a blue house", False), ("a red house", True)):
+        write_image(Image.new("RGB", (64, 96)), mine.path, pending(mine.path, prompt).record, overwrite=True)
+        assert is_saved(left) is saved
+    assert not is_saved(tmp_path / "gone.latents.safetensors")
 
 
 def save(path, tensors, metadata):
