@@ -88,10 +88,11 @@ class Engine:
         )
 
     def close(self) -> None:
-        """Unload everything."""
+        """Unload everything, and return its memory to the system."""
         if self._model_cache is not None:
             self._model_cache.close()
             self._model_cache = None
+            machine.release_memory()
 
     def generate(
         self, request: GenerateRequest, on_event: OnEvent = _ignore, cancelled: IsCancelled = _never

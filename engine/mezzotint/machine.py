@@ -1,16 +1,18 @@
 """The machine: devices, dtypes, threads, memory."""
 
+import ctypes
+import gc
 import importlib.metadata
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint import __version__
 from mezzotint.errors import NoDevice, NoEngine, UsageError
-from mezzotint.gpu import gpu, gpus, index_of
+from mezzotint.gpu import gpu, gpus, index_of, opened_gpu
 from mezzotint.protocol import DeviceInfo, Dtype
 
 if TYPE_CHECKING:
@@ -94,6 +96,17 @@ def accumulates_in_float16(wanted: Dtype, device: DeviceInfo) -> bool:
         )
     found = gpu(device.id)
     return found is not None and found.is_nvidia
+
+
+def release_memory(library: Callable[[], object] = lambda: ctypes.CDLL(None)) -> None:
+    """Return freed memory to the system, of which allocators keep a part: objects in cycles, the C heap, GPU caches."""
+    gc.collect()
+    if "torch" in sys.modules and (opened := opened_gpu(sys.modules["torch"])) is not None:
+        opened.empty_cache()
+    if sys.platform == "linux":
+        trim = getattr(library(), "malloc_trim", None)  # of glibc; others return memory by themselves
+        if trim is not None:
+            trim(0)
 
 
 class PeakMemory:

@@ -1,6 +1,7 @@
 """Devices, number formats and memory, on whatever machine the tests run."""
 
 import mmap
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -63,3 +64,26 @@ def test_without_torch_other_versions_are_told_and_an_engine_is_refused(monkeypa
     assert versions()["pillow"] == "1" and "torch" not in versions()
     with pytest.raises(NoEngine, match="missing: torch, diffusers"):
         engine_versions()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+def test_memory_of_the_c_heap_and_of_cycles_is_returned_to_the_system():
+    def held():
+        return psutil.Process().memory_info().rss
+
+    class Cycle:
+        def __init__(self):
+            self.me, self.parts = self, [bytearray(100_000) for _ in range(2_000)]  # below what malloc maps by itself
+            self.after = bytearray(100)
+
+    kept = Cycle()
+    full = held()
+    keep = kept.after  # the heap does not shrink from its end
+    del kept
+    machine.release_memory()
+    assert full - held() > 150_000_000
+    assert len(keep) == 100
+
+
+def test_without_glibc_nothing_is_trimmed():
+    machine.release_memory(lambda: object())
