@@ -259,6 +259,7 @@ class Output:
         help="replace an existing file",
         default="use another name",
     )
+    required_folder: str | None = None  # must exist when an image is written, so that its disk is known to be there
     preview_folder: str | None = option(
         None,
         "preview-dir",

@@ -50,6 +50,12 @@ def pixels_sha256(image: Image.Image) -> str:
     return hashlib.sha256(image.convert("RGB").tobytes()).hexdigest()
 
 
+def require_folder(folder: str | None) -> None:
+    """Raise StorageError if a folder that was there when the run began is gone, such as with an unplugged disk."""
+    if folder is not None and not Path(folder).is_dir():
+        raise StorageError(f"the folder {shown(folder)} is gone: connect its disk again, or start anew")
+
+
 def write_bytes(path: Path, encoded: Callable[[str], bytes], *, overwrite: bool) -> Path:
     """Write what `encoded` returns for a file name, with a suffix -1, -2, ... if it is taken; returns the path."""
     _make_folder(path.parent)

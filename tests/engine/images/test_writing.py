@@ -13,7 +13,7 @@ from mezzotint.errors import StorageError
 from mezzotint.images import writing
 from mezzotint.images.metadata import read_metadata
 from mezzotint.images.record import ImageRecord, record_from_json
-from mezzotint.images.writing import pixels_sha256, write_image, write_png, write_preview
+from mezzotint.images.writing import pixels_sha256, require_folder, write_image, write_png, write_preview
 
 MakeRecord = Callable[..., ImageRecord]
 
@@ -120,3 +120,11 @@ def test_when_every_name_is_taken_it_is_told(
     with pytest.raises(StorageError, match=r"no free name is left next to .*a\.png"):
         write_image(pixels, tmp_path / "a.png", make_record(), overwrite=False)
     assert names(tmp_path) == ["a-1.png", "a-2.png", "a.png"]
+
+
+def test_a_required_folder_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    require_folder(None)
+    require_folder(str(tmp_path))
+    with pytest.raises(StorageError, match="is gone: connect its disk again"):
+        require_folder(str(tmp_path / "disk" / ".mezzotint"))
+    assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from mezzotint.images.encoding import RECORD_KEYWORD
 from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.reading import DECODER_ERRORS, MAX_PIXELS
 from mezzotint.images.record import ImageRecord, record_from_json
-from mezzotint.images.writing import pixels_sha256, write_image
+from mezzotint.images.writing import pixels_sha256, require_folder, write_image
 from mezzotint.protocol import (
     ControlUsed,
     FileUsed,
@@ -52,6 +52,7 @@ def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedI
         stages=_with_local_controls(request, record.stages),
         images_used=_as_asked(request.images, record.images_used),
     )
+    require_folder(request.output.required_folder)
     return replace(image, path=str(write_image(pixels, path, mine, overwrite=request.output.overwrite)))
 
 

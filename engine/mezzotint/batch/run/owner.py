@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Self
 
 from mezzotint.batch.manifest.shards import MOST_SHARDS
+from mezzotint.batch.tasks.outputs import RUN_FOLDER
 from mezzotint.batch.tasks.tasks import Shard
 from mezzotint.errors import Locked, StorageError
 from mezzotint.jobs.lease import Held, Lease, holder
 from mezzotint.jobs.locked_file import LockedFile
 from mezzotint.trouble import shown
 
-FOLDER = ".mezzotint"  # in the output folder
 _LOOK = 0.05  # seconds
 _PATIENCE = 30.0  # seconds for processes of a killed run to end: they notice at once
 
@@ -35,7 +35,7 @@ class Owner:
     @classmethod
     def take(cls, output: Path, shard: Shard | None, *, sleep: Sleep = time.sleep, patience: float = _PATIENCE) -> Self:
         """Become the owner. Raises Locked if another run is, or if processes of a killed run do not end."""
-        folder, name = output / FOLDER, _name(shard)
+        folder, name = output / RUN_FOLDER, _name(shard)
         lease = Lease.acquire(name, folder, what="a batch")
         if isinstance(lease, Held):
             raise _locked(output, lease)
@@ -102,7 +102,7 @@ def _wait_for_workers(folder: Path, name: str, sleep: Sleep, patience: float) ->
 
 def running(output: Path) -> list[Held]:
     """Return the runs that are filling a folder, as far as this machine can tell."""
-    folder = output / FOLDER
+    folder = output / RUN_FOLDER
     found = []
     for path in islice(sorted(folder.glob("run*.lock")), MOST_SHARDS):
         with contextlib.suppress(StorageError):  # unknown for a read-only lock file

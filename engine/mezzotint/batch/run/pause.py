@@ -3,6 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from mezzotint.batch.run.room import TRIAL_BYTES, is_full, is_of_name, why_no_room
@@ -18,9 +19,10 @@ class Pause:
     """Whether the run is paused, and until when."""
 
     def __init__(
-        self, folder: Path, clock: Callable[[], float], trial: Callable[[Path, int], str | None] = why_no_room
+        self, folder: Path, clock: Callable[[], float], trial: Callable[[Path, int], str | None] | None = None
     ) -> None:
-        self._folder, self._clock, self._trial = folder, clock, trial
+        self._folder, self._clock = folder, clock
+        self._trial = trial or partial(why_no_room, output=folder)
         self._folders = {folder}  # folders that must be writable before the run resumes
         self._next = 0.0
         self._largest = 0

@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 from mezzotint.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from mezzotint.batch.tasks.outputs import RUN_FOLDER
 from mezzotint.errors import StorageError
 from mezzotint.trouble import meaning, shown
 
@@ -19,8 +20,13 @@ _OF_NAME = tuple(
 )
 
 
-def why_no_room(folder: Path, size: int = TRIAL_BYTES) -> str | None:
-    """Return why a file of `size` bytes cannot be written there, or None; actually writes one."""
+def why_no_room(folder: Path, size: int = TRIAL_BYTES, output: Path | None = None) -> str | None:
+    """Return why a file of `size` bytes cannot be written there, or None; actually writes one.
+
+    With `output`, the folder of a run that has begun: that is not made anew, in case its disk was disconnected.
+    """
+    if output is not None and not (output / RUN_FOLDER).is_dir():
+        return f"{shown(output)}: the folder is gone: connect its disk again, or start anew"
     trial = folder / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

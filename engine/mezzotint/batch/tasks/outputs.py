@@ -14,6 +14,7 @@ from mezzotint.images.template import MAX_COMPONENT_BYTES, cut_bytes, safe_compo
 from mezzotint.protocol import GenerateRequest
 from mezzotint.trouble import shown
 
+RUN_FOLDER = ".mezzotint"  # in the output folder; made by the run, so that it tells whether the folder's disk is there
 NAME_OF_INPUT = "[stem]"
 NAME_OF_ROW = "[row]-[prompt]"
 TOKENS = (

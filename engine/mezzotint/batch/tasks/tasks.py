@@ -13,7 +13,7 @@ from mezzotint.batch.job.reading import check_job
 from mezzotint.batch.tasks.cells import Cell, RequestTemplate, RequestTemplates, cells_of
 from mezzotint.batch.tasks.inputs import Listdir
 from mezzotint.batch.tasks.material import HashedImages, Material, hash_images, input_folder, materials
-from mezzotint.batch.tasks.outputs import NamedBy, Names, as_template, check_name, whole_path
+from mezzotint.batch.tasks.outputs import RUN_FOLDER, NamedBy, Names, as_template, check_name, whole_path
 from mezzotint.batch.tasks.prompts import Row, drawn_text, rows_of, texts_of
 from mezzotint.batch.tasks.seen import Seen
 from mezzotint.batch.tasks.skipped import Skipped as Skipped
@@ -221,7 +221,11 @@ class _Maker:
         if self._into_input is not None and name.casefold().startswith(self._into_input):
             raise UsageError("its image would be written to the input folder: choose another output folder")
         path = whole_path(self._folder, name)
-        return Output(path=as_template(path), overwrite=self._job.output.existing == "overwrite")
+        return Output(
+            path=as_template(path),
+            overwrite=self._job.output.existing == "overwrite",
+            required_folder=str(self._folder / RUN_FOLDER),
+        )
 
     def _has(self, digest: str) -> bool:
         return self._shard is None or self._shard.has(digest)

@@ -19,6 +19,17 @@ def test_a_folder_that_cannot_be(tmp_path):
     assert "file" in why_no_room(tmp_path / "file")
 
 
+def test_the_folder_of_a_run_that_has_begun_is_not_made_anew(tmp_path):
+    output = tmp_path / "disk" / "out"
+    for gone in (output, output / "7"):
+        assert "out: the folder is gone" in why_no_room(gone, output=output)
+    output.mkdir(parents=True)  # a bare mount point
+    assert "the folder is gone" in why_no_room(output, output=output)
+    assert list(output.iterdir()) == []
+    (output / ".mezzotint").mkdir()
+    assert why_no_room(output / "7", output=output) is None
+
+
 def test_a_lost_permission(tmp_path, monkeypatch):
     def refused(*_words):
         raise PermissionError(errno.EACCES, "x")

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from dataclasses import replace
 
 import pytest
 from batch_made import Batch
@@ -12,6 +13,7 @@ from mezzotint.batch.run import run
 from mezzotint.batch.run.pause import Pause
 from mezzotint.batch.run.workers import WorkerUnusable
 from mezzotint.errors import DeviceLost, NoDevice, StorageError
+from mezzotint.images.writing import require_folder
 from mezzotint.trouble import storage_error
 
 
@@ -196,6 +198,35 @@ def test_a_disk_that_fails_once_costs_no_image(batch):
 
     ended = batch.run(batch.tasks(3), Flaky())
     assert (ended.progress.done, ended.progress.failed) == (3, 0)
+
+
+def test_a_disk_that_is_unplugged_is_waited_for_and_its_folder_is_not_made_anew(batch, monkeypatch):
+    now, away = [0.0], batch.folder.with_name("unplugged")
+
+    def clock():
+        now[0] += 0.3
+        if now[0] > 30 and away.exists():
+            away.rename(batch.folder)
+        return now[0]
+
+    class Unplugged(StandIn):
+        def write(self, request):
+            if request.seed == 1 and now[0] < 30:
+                if not away.exists():
+                    batch.folder.rename(away)
+            require_folder(request.output.required_folder)
+            return super().write(request)
+
+    def required(one):
+        output = replace(one.request.output, required_folder=str(batch.folder / ".mezzotint"))
+        return replace(one, request=replace(one.request, output=output))
+
+    monkeypatch.setattr(run, "Pause", lambda folder, _: Pause(folder, clock))
+    ended = batch.run(map(required, batch.tasks(3)), Unplugged(), waits_for_room=True)
+    assert (ended.progress.done, ended.failures) == (3, 0)
+    assert [code for code, _ in batch.heard.notices] == ["paused", "resumed"]
+    assert "is gone: connect its disk again" in batch.heard.notices[0][1]
+    assert not away.exists()
 
 
 def test_a_device_that_is_lost_ends_the_run_and_is_remembered(batch):

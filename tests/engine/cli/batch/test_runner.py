@@ -121,7 +121,7 @@ def test_a_torn_manifest_is_told(batch, here):
 
 
 def test_a_full_disk_ends_with_seven(batch, here, monkeypatch):
-    monkeypatch.setattr("mezzotint.batch.run.pause.why_no_room", lambda *_: "no room")
+    monkeypatch.setattr("mezzotint.batch.run.pause.why_no_room", lambda *_, **__: "no room")
 
     def full(handle, data):
         raise OSError(28, "full")
