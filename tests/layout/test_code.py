@@ -38,8 +38,6 @@ ALLOWED = {
     ("app/mezzotint_app/shutdown_signals.py", "socket"),
     # `mezzotint serve`, which nothing else imports: the only code that opens a port.
     ("engine/mezzotint/api_server/http_server.py", "socket"),
-    ("engine/mezzotint/api_server/http_server.py", "socketserver"),
-    ("engine/mezzotint/api_server/http_server.py", "http.server"),
     # A package index on this machine, while an installation from it is checked.
     ("packaging/tests/wheel_check.py", "http.server"),
 }
