@@ -150,6 +150,17 @@ def test_what_was_said_otherwise_is_overruled():
     assert environ["HOME"] == "/home/me"
 
 
+def test_libraries_that_were_imported_before_go_offline_too():
+    read = {"HF_HUB_OFFLINE": False, "HF_HUB_DISABLE_IMPLICIT_TOKEN": False, "HF_HUB_VERBOSITY": None}
+    modules = {name: ModuleType(name) for name in ("huggingface_hub.constants", "mine")}
+    for module in modules.values():
+        vars(module).update(read)
+    offline_environment({}, modules)
+    assert modules["huggingface_hub.constants"].HF_HUB_OFFLINE is True
+    assert modules["huggingface_hub.constants"].HF_HUB_DISABLE_IMPLICIT_TOKEN is True
+    assert modules["mine"].HF_HUB_OFFLINE is False and not hasattr(modules["mine"], "DO_NOT_TRACK")
+
+
 def test_the_hub_library_understands_it():
     code = (
         f"import sys; sys.path[:0] = {sys.path!r}\n"
