@@ -14,10 +14,10 @@ from PIL import Image
 
 from mezzotint.api_server.access import Access
 from mezzotint.api_server.api import Api, ApiRequest
-from mezzotint.api_server.application import application
-from mezzotint.api_server.http_server import ApiHttpServer
 from mezzotint.api_server.jobs import ApiJob, ApiJobs
 from mezzotint.api_server.limits import Limits
+from mezzotint.api_server.web.application import application
+from mezzotint.api_server.web.http_server import ApiHttpServer
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.errors import Cancelled, DeviceLost, ModelRefused
 from mezzotint.protocol import GeneratedImage, Progress, Saved, Step

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from mezzotint.api_server.access import Access, is_loopback
 from mezzotint.api_server.api import Api, Models
-from mezzotint.api_server.application import application
-from mezzotint.api_server.http_server import ApiHttpServer
 from mezzotint.api_server.jobs import ApiJobs
 from mezzotint.api_server.limits import Limits
 from mezzotint.api_server.refusal import Refusal
+from mezzotint.api_server.web.application import application
+from mezzotint.api_server.web.http_server import ApiHttpServer
 from mezzotint.api_server.work import Generates
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.errors import UsageError

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from mezzotint import codec
 from mezzotint.errors import MezzotintError
-from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.jobs.remaining import index_of_seed
 from mezzotint.jobs.tasks import Task
 from mezzotint.protocol import GeneratedImage, GenerateRequest, ModelRef, Sampling, Stage
@@ -20,6 +19,7 @@ _MOST_BYTES = 256 << 20
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_TEXT = b"mezzotint\0"
 _IN_XMP = re.compile(rb"<mezzotint:record>([^<]*)</mezzotint:record>")
+_LORA_TAG = re.compile(r"<(?:lora|lyco):[^<>]*>")
 _PIECES = re.compile(r"\[\[|\[[^\[\]]*\]|[^\[]+|\[")
 
 Known = Callable[[Collection[str]], set[str]]  # returns the paths that the queue already has as images
@@ -148,7 +148,7 @@ def matches_loosely(asked: GenerateRequest, made: GenerateRequest) -> bool:
 
 
 def _words(prompt: str) -> list[str]:
-    return without_lora_tags(prompt).split()
+    return _LORA_TAG.sub("", prompt).split()
 
 
 def _stage_matches(asked: Stage, made: Stage) -> bool:

@@ -135,7 +135,7 @@ def test_a_blur_in_each_direction_is_named_unless_it_is_the_same():
 
 
 def test_every_sampler_scheduler_and_upscaler_that_is_listed_is_accepted():
-    for name in [name for one in lists.samplers() for name in (one["name"], *one["aliases"])]:
+    for name in (*SAMPLERS, *[one["name"] for one in lists.samplers()]):
         assert read(sampler_name=name).options.sampler in SAMPLERS
     for name in [one[key] for one in lists.schedulers() for key in ("name", "label")]:
         assert read(scheduler=name).options.schedule in (None, *SCHEDULES)

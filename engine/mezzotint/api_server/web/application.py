@@ -13,12 +13,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mezzotint.api_server.access import Access
-from mezzotint.api_server.answers import Answer, in_json, refused
 from mezzotint.api_server.api import PREFIX, Api, ApiRequest, Endpoint, Page
 from mezzotint.api_server.jobs import ApiJob, bug
 from mezzotint.api_server.limits import ByteBudget, Limits
 from mezzotint.api_server.refusal import Refusal
-from mezzotint.api_server.request_body import RequestBody
+from mezzotint.api_server.web.answers import Answer, in_json, refused
+from mezzotint.api_server.web.request_body import RequestBody
 
 _SECURITY = {
     "Cache-Control": "no-store",

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from mezzotint.api_server.access import Access
-from mezzotint.api_server.http_server import ApiHttpServer
 from mezzotint.api_server.limits import Limits
+from mezzotint.api_server.web.http_server import ApiHttpServer
 from mezzotint.errors import UsageError
 
 MEGABYTE = 1 << 20

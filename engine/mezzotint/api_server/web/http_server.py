@@ -8,8 +8,8 @@ import time
 import uvicorn
 from starlette.types import ASGIApp
 
-from mezzotint.api_server.bounded_connection import bounded
 from mezzotint.api_server.limits import Limits
+from mezzotint.api_server.web.bounded_connection import bounded
 from mezzotint.errors import UsageError
 from mezzotint.trouble import meaning
 
