@@ -90,11 +90,11 @@ translations: $(INSTALLED)/app ## update and compile the translation catalogues 
 
 package: $(if $(KIND),$(INSTALLED)/app) ## build an installer: make package KIND=wheel|deb|appimage|nsis|macos [KERNELS=WHEEL] [RUNTIME=FILE] [ARGS=...]
 	@[ -n "$(KIND)" ] || { echo "make package: name what to build: make package KIND=wheel, deb, appimage, nsis or macos" >&2; exit 2; }
-	@PYTHONPATH=packaging $(BIN)/python -m mezzotint_package $(KIND) $(if $(KERNELS),--kernels $(KERNELS)) \
+	@PYTHONPATH=packaging:packaging/setup $(BIN)/python -m mezzotint_package $(KIND) $(if $(KERNELS),--kernels $(KERNELS)) \
 		$(if $(RUNTIME),--runtime $(RUNTIME)) $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX)) $(ARGS)
 
 package-check: $(INSTALLED)/app ## install, update, break and remove installers in fresh systems: make package-check [ARGS="--only deb"]
-	@PYTHONPATH=packaging:packaging/tests $(BIN)/python -m package_check $(ARGS)
+	@PYTHONPATH=packaging:packaging/setup:packaging/tests $(BIN)/python -m package_check $(ARGS)
 
 # ---- the virtual environment
 

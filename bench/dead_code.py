@@ -13,8 +13,8 @@ CALLED_BY_OTHERS = {
     "filterAcceptsRow",
     *("createEditor", "setEditorData", "setModelData", "updateEditorGeometry"),
     *("columnCount", "setSelection", "startDrag", "supportedDragActions", "supportedDropActions"),
-    # Python's HTTP server
-    *("handle_error", "handle_expect_100", "log_message", "send_error", "version_string"),
+    # Python's HTTP server, and uvicorn
+    *("log_message", "send_400_response"),
     # Python's imports and coverage, and Ray by a name in text
     *("create_module", "get_code", "hello", "standard_node"),
 }

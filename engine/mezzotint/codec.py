@@ -59,9 +59,11 @@ def from_json(cls: type[T], text: str | bytes) -> T:
 
 
 def parse_json(text: str | bytes) -> object:
-    """Parse a JSON text to plain values; refuses NaN, repeated names and nesting too deep for Python."""
+    """Parse a JSON text to plain values; refuses NaN, endless numbers, repeated names and nesting too deep."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unrepeated)
+        return json.loads(
+            text, parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unrepeated
+        )  # fmt: skip
     except RecursionError:
         raise ProtocolError("The JSON is nested too deeply.") from None
     except ValueError as error:  # also UnicodeDecodeError, and integers with too many digits
@@ -70,6 +72,13 @@ def parse_json(text: str | bytes) -> object:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ProtocolError(f"Invalid JSON: {name} is not a JSON number.")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ProtocolError(f"Invalid JSON: {digits[:_SHOWN]} is too large a number.")
+    return number
 
 
 def _unrepeated(pairs: list[tuple[str, object]]) -> dict[str, object]:

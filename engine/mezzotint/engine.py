@@ -8,6 +8,7 @@ from mezzotint.attention.selection import AttentionBackends
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.control_protocol import ControlImageMade, ControlImageRequest
+from mezzotint.libraries import offline_environment
 from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest, UpscaledImage, UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
 from mezzotint.normalization.selection import GroupNormBackend
@@ -60,7 +61,8 @@ class Engine:
         facts: "Facts | None" = None,
         group_norm: GroupNormBackend | None = None,
     ) -> None:
-        """By default uses the models that `mezzotint models list` shows."""
+        """By default uses the models that `mezzotint models list` shows. Takes this process's libraries offline."""
+        offline_environment()
         self._catalog = catalog or Catalog.standard()
         self._attention, self._products = attention or AttentionBackends(), products or ProductBackends()
         self._group_norm = group_norm or GroupNormBackend()

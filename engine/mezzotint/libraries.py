@@ -8,7 +8,7 @@ itself, still empty: it records marks, executes in place on any other access, an
 import logging
 import os
 import sys
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import Lock, RLock
@@ -26,6 +26,13 @@ _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TOKENIZERS_PARALLELISM": "false",  # its threads would warn and stall after a fork
 }
+# Modules that have read these variables into their own by the end of their import.
+_READ_AT_IMPORT = (
+    "huggingface_hub.constants",
+    "diffusers.utils.constants",
+    "diffusers.utils.dynamic_modules_utils",
+    "diffusers.utils.hub_utils",
+)
 COMPILER = "torch._dynamo"
 _MARKS = {COMPILER: ("allow_in_graph", "assume_constant_result"), "bitsandbytes": ()}
 _INDEPENDENT = {
@@ -35,9 +42,14 @@ _importing = Lock()
 _SET_BY_IMPORT = {"__path__", "__file__", "__cached__"}  # by Python during import, which then sets them
 
 
-def offline_environment(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Disable network, telemetry, tokens and remote code; call before importing any of the libraries."""
+def offline_environment(
+    environ: MutableMapping[str, str] = os.environ, modules: Mapping[str, ModuleType] = sys.modules
+) -> None:
+    """Disable network, telemetry, tokens and remote code, also in libraries that have been imported already."""
     environ.update(_OFFLINE)
+    for module in (modules[name] for name in _READ_AT_IMPORT if name in modules):
+        for name in _OFFLINE.keys() & vars(module).keys():
+            setattr(module, name, True)
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it warns about kernels that it would have downloaded
     environ.pop("DIFFUSERS_ATTN_BACKEND", None)  # the backend is chosen here and reported in the result
 

@@ -27,6 +27,7 @@ def main() -> int:
         "--systems", nargs="+", choices=TARGETS, default=list(TARGETS), help="what to make locks or payloads for"
     )
     parser.add_argument("--updates", default="", help="URL of the folder of the newest release, to look for updates")
+    parser.add_argument("--public-key", type=Path, help="that updates are signed by, if not packaging/updates.pub")
     parser.add_argument("--url", default="", help="URL of the folder that KIND=payload is downloaded from")
     parser.add_argument("--release", action="store_true", help="every backend, and URLs that work everywhere")
     chosen = vars(parser.parse_args())

@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from mezzotint_package.errors import PackagingError
 from mezzotint_package.targets import PYTORCH, Target
+from mezzotint_setup.addresses import is_loopback, is_safe
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _PREFERRED = ("3.12", "3.13", "3.11", "3.14")
@@ -193,7 +194,11 @@ def python_for(target: Target, locked: Iterable[Sequence[Locked]]) -> str:
 
 def local(packages: Sequence[Locked]) -> list[str]:
     """Return the URLs that work on this machine alone, or that are not encrypted."""
-    return [wheel.url for one in packages for wheel in one.wheels if not wheel.url.startswith("https://")]
+    return [wheel.url for one in packages for wheel in one.wheels if not _is_public(wheel.url)]
+
+
+def _is_public(url: str) -> bool:
+    return is_safe(url) and not is_loopback(str(urlsplit(url).hostname))
 
 
 def size_of(url: str) -> int:

@@ -23,6 +23,7 @@ class Parts:
     bootstrap: Path  # the folder mezzotint_setup
     mirrors: Sequence[str] = ()
     updates: str = ""  # the address of the index of releases
+    key: str = ""  # that it is signed by
 
 
 def payload(parts: Parts) -> dict[str, Member]:
@@ -42,6 +43,7 @@ def payload(parts: Parts) -> dict[str, Member]:
         "python": parts.python,
         "index": list(parts.mirrors),
         "updates": parts.updates,
+        "key": parts.key,
         "files": {name: hashlib.sha256(files[name].data).hexdigest() for name in sorted(files)},
     }
     files["payload.json"] = Member(data=(json.dumps(table, indent=1) + "\n").encode())

@@ -16,7 +16,9 @@ from mezzotint_package import archives, fetched, linux, locks, macos, sbom, wind
 from mezzotint_package.archives import Member
 from mezzotint_package.errors import PackagingError
 from mezzotint_package.payload import Parts, payload
+from mezzotint_package.signing import PUBLIC_KEY
 from mezzotint_package.targets import PYTORCH, TARGETS, Target
+from mezzotint_setup.signature import PublicKey
 
 KINDS = ("wheel", "deb", "appimage", "nsis", "macos")
 _INDEX = "mezzotint-releases.json"  # what the bootstrap asks for updates
@@ -38,6 +40,7 @@ class Options:
     release: bool = False  # every backend, and nothing of this machine's own
     updates: str = ""  # the folder of URLs of the newest release
     url: str = ""  # that of this one
+    public_key: Path | None = None  # that the index is signed by, instead of the project's
 
 
 class Release:
@@ -153,7 +156,18 @@ class Release:
             locks=texts,
             bootstrap=self._options.project / "packaging/setup/mezzotint_setup",
             updates=updates and f"{updates.rstrip('/')}/{_INDEX}",
+            key=self._key() if updates else "",
         )
+
+    def _key(self) -> str:
+        """The public key that updates are signed by, without which no copy could trust one."""
+        path = self._options.public_key or self._options.project / "packaging" / PUBLIC_KEY
+        try:
+            text = path.read_text("utf-8")
+            PublicKey.read(text)
+        except (OSError, ValueError) as error:
+            raise PackagingError(f"{path} has no public key for updates ({error}); see docs/releasing.md") from None
+        return text.strip().rpartition("\n")[2]
 
     def _deb(self, files: dict[str, Member]) -> tuple[str, bytes]:
         inside = linux.tree(self._options.project, files, self.version, self.epoch)

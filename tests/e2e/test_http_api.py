@@ -88,6 +88,9 @@ def test_a_client_sees_and_chooses_what_there_is(client):
     client.util_set_model("starter-dit")
     assert client.get_progress()["state"]["job_count"] == 0 and client.get_loras() == []
     assert client.get_memory()["ram"]["total"] > 0 and client.get_cmd_flags()["api"]
+    made = client.controlnet_detect([Image.new("RGB", (24, 16), "red")], module="canny")
+    assert made.image.size == (24, 16)
+    assert made.json["ignored_fields"] == ["controlnet_threshold_a", "controlnet_threshold_b"]
     with pytest.raises(RuntimeError, match="describes images"):
         client.interrogate(Image.new("RGB", (8, 8)))
     with pytest.raises(RuntimeError, match="multiples of"):
@@ -97,8 +100,10 @@ def test_a_client_sees_and_chooses_what_there_is(client):
 def test_a_client_has_an_image_enlarged(client):
     made = client.extra_single_image(Image.new("RGB", (24, 16), "red"), upscaler_1="starter-2x", upscaling_resize=2)
     assert made.image.size == (48, 32)
-    with pytest.raises(RuntimeError, match="known are starter-2x"):
-        client.extra_single_image(Image.new("RGB", (8, 8)))
+    kept = client.extra_single_image(Image.new("RGB", (8, 8), "red"))
+    assert kept.image.size == (8, 8) and kept.image.getpixel((0, 0))[:3] == (255, 0, 0)
+    with pytest.raises(RuntimeError, match="known are None, Lanczos, Nearest, starter-2x"):
+        client.extra_single_image(Image.new("RGB", (8, 8)), upscaler_1="R-ESRGAN 4x+")
 
 
 def test_the_example_of_the_manual(server, tmp_path, monkeypatch, capsys):

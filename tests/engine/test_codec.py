@@ -163,7 +163,19 @@ def test_what_has_no_json_is_not_written(value):
         encode(value)
 
 
-TEXTS = ["", "{", "NaN", '{"a": Infinity}', "[" * 100_000, "1" * 10_000, '{"a": 1, "a": 2}', b"\xff\xfe\xfd", "{} {}"]
+TEXTS = [
+    "",
+    "{",
+    "NaN",
+    "1e999",
+    '{"a": [-1e400]}',
+    '{"a": Infinity}',
+    "[" * 100_000,
+    "1" * 10_000,
+    '{"a": 1, "a": 2}',
+    b"\xff\xfe\xfd",
+    "{} {}",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from mezzotint import Engine
 from mezzotint.libraries import COMPILER, DeferringFinder, offline_environment
 
 SLOW = """
@@ -148,6 +149,28 @@ def test_what_was_said_otherwise_is_overruled():
     assert environ["DIFFUSERS_DISABLE_REMOTE_CODE"] == "true"
     assert environ["TOKENIZERS_PARALLELISM"] == "false"
     assert environ["HOME"] == "/home/me"
+
+
+def test_libraries_that_were_imported_before_go_offline_too():
+    read = {"HF_HUB_OFFLINE": False, "HF_HUB_DISABLE_IMPLICIT_TOKEN": False, "HF_HUB_VERBOSITY": None}
+    modules = {name: ModuleType(name) for name in ("huggingface_hub.constants", "mine")}
+    for module in modules.values():
+        vars(module).update(read)
+    offline_environment({}, modules)
+    assert modules["huggingface_hub.constants"].HF_HUB_OFFLINE is True
+    assert modules["huggingface_hub.constants"].HF_HUB_DISABLE_IMPLICIT_TOKEN is True
+    assert modules["mine"].HF_HUB_OFFLINE is False and not hasattr(modules["mine"], "DO_NOT_TRACK")
+
+
+def test_an_engine_is_offline_whatever_was_imported_or_set_before(monkeypatch):
+    from huggingface_hub import constants, is_offline_mode
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setenv("DIFFUSERS_DISABLE_REMOTE_CODE", "false")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with Engine():
+        assert is_offline_mode() and constants.HF_HUB_OFFLINE
+        assert (os.environ["HF_HUB_OFFLINE"], os.environ["DIFFUSERS_DISABLE_REMOTE_CODE"]) == ("1", "true")
 
 
 def test_the_hub_library_understands_it():

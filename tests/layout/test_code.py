@@ -37,9 +37,7 @@ ALLOWED = {
     # A socket pair inside the process: on Windows Python can wake Qt's event loop in no other way.
     ("app/mezzotint_app/shutdown_signals.py", "socket"),
     # `mezzotint serve`, which nothing else imports: the only code that opens a port.
-    ("engine/mezzotint/api_server/http_server.py", "socket"),
-    ("engine/mezzotint/api_server/http_server.py", "socketserver"),
-    ("engine/mezzotint/api_server/http_server.py", "http.server"),
+    ("engine/mezzotint/api_server/web/http_server.py", "socket"),
     # A package index on this machine, while an installation from it is checked.
     ("packaging/tests/wheel_check.py", "http.server"),
 }

@@ -14,9 +14,10 @@ from PIL import Image
 
 from mezzotint.api_server.access import Access
 from mezzotint.api_server.api import Api, ApiRequest
-from mezzotint.api_server.http_server import ApiHttpServer
-from mezzotint.api_server.jobs import ApiJobs
+from mezzotint.api_server.jobs import ApiJob, ApiJobs
 from mezzotint.api_server.limits import Limits
+from mezzotint.api_server.web.application import application
+from mezzotint.api_server.web.http_server import ApiHttpServer
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.errors import Cancelled, DeviceLost, ModelRefused
 from mezzotint.protocol import GeneratedImage, Progress, Saved, Step
@@ -45,6 +46,9 @@ class ListingCatalog(FakeCatalog):
     def upscalers(self):
         return ("starter-2x", "4x-Sharp")
 
+    def looking(self, purpose):
+        return {"a network": Path("/networks")} if purpose == "depth" else {}
+
 
 class DrawingEngine:
     """Prompts select a fault: slow (until cancelled or let go), refused, bug, lost."""
@@ -58,7 +62,9 @@ class DrawingEngine:
 
     def generate(self, request, on_event, cancelled):
         self.requests.append(request)
-        self.files.append({one.role: Image.open(one.path).copy() for one in request.images})
+        paths = {one.role: one.path for one in request.images}
+        paths |= {f"control-{index}": control.image for index, control in enumerate(request.controls)}
+        self.files.append({name: Image.open(path).copy() for name, path in paths.items()})
         self.running.set()
         images = []
         for index in range(request.count):
@@ -77,6 +83,11 @@ class DrawingEngine:
             size = tuple(round(side * request.scale) for side in image.size)
             image.resize(size, Image.Resampling.NEAREST).save(request.output.path)
         on_event(Progress(what="upscaling", done=1, total=1, unit="tiles"))
+
+    def prepare_control(self, request, on_event, cancelled):
+        self.requests.append(request)
+        with Image.open(request.path) as image:
+            image.convert("L").convert("RGB").save(request.output)
 
     def fault(self, prompt, cancelled):
         if prompt == "refused":
@@ -119,21 +130,31 @@ class Served:
         self.folder = WorkingFolder(output)
         self.jobs = ApiJobs((limits or Limits()).waiting_jobs)
         self.api = Api(ListingCatalog(), self.engine, self.folder, self.jobs, **options)
-        self.http = ApiHttpServer(("127.0.0.1", 0), self.api, access or Access(token=TOKEN), limits)
-        self.port = self.http.server_address[1]
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self._limits, self._access, self._http = limits, access or Access(token=TOKEN), None
+
+    @property
+    def http(self):
+        """The server, started when it is first needed."""
+        if self._http is None:
+            app = application(self.api, self._access, self._limits)
+            self._http = ApiHttpServer(("127.0.0.1", 0), app, self._limits)
+            self._http.start()
+        return self._http
+
+    @property
+    def port(self):
+        return self.http.address[1]
 
     def __enter__(self):
-        self.thread.start()
         return self
 
     def __exit__(self, *_):
         self.engine.let_go.set()
-        self.http.ending.set()
-        self.http.shutdown()
+        if self._http is not None:
+            self._http.begin_to_stop()
         assert self.jobs.close(PATIENCE)
-        self.http.wait_for_answers(PATIENCE)
-        self.http.server_close()
+        if self._http is not None:
+            self._http.stop(PATIENCE)
         self.folder.close()
 
     def connect(self):
@@ -151,9 +172,10 @@ class Served:
             return Answer(connection.getresponse())
 
 
-def asked(data=None, **options):
-    """A request for an endpoint of `Api`."""
-    return ApiRequest(data=data or {}, **options)
+def call(api, method, path, data=None, **query):
+    """What an endpoint of `Api` answers, without a port."""
+    found = api.endpoints[path if path.startswith("/") else f"/sdapi/v1/{path}"][method](ApiRequest(data, query))
+    return found.answer.result(PATIENCE) if isinstance(found, ApiJob) else found
 
 
 def in_base64(image, kind="PNG"):

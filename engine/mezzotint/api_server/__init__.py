@@ -1,1 +1,1 @@
-"""The local HTTP API with A1111's endpoints; http_server.py alone opens a port, and only for `mezzotint serve`."""
+"""The local HTTP API with A1111's endpoints; web/http_server.py alone opens a port, and only for `mezzotint serve`."""

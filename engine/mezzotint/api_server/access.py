@@ -3,6 +3,7 @@
 import base64
 import hmac
 import ipaddress
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ Header = Callable[[str], str | None]  # a request's header by its name
 
 SHORTEST_TOKEN = 16  # characters
 LONGEST_TOKEN = 512
+_HOST = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([^\s:/?#@\[\]\\]{1,255}))(?::[0-9]{0,5})?")
 _LOOPBACK_NAMES = ("localhost", "localhost.")
 _WHO = {"WWW-Authenticate": 'Basic realm="mezzotint"'}
 
@@ -98,9 +100,9 @@ def _given(authorization: str) -> bytes:
 
 
 def _name_in(host: str) -> str:
-    """The name in a Host header, which may end in a port; an IPv6 address has brackets."""
-    host = host.strip().lower()
-    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    """The name in a Host header, which may end in a port; an IPv6 address has brackets. Empty for anything else."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return "" if found is None else found[1] or found[2]
 
 
 def _is_address(name: str) -> bool:

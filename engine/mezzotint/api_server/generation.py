@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mezzotint.api_server.control_units import ControlUnit, control_units
 from mezzotint.api_server.fields import Fields
-from mezzotint.api_server.init_image import InitImage, init_image, init_options
+from mezzotint.api_server.init_image import BLURS, InitImage, init_image, init_options
 from mezzotint.api_server.names import loras_named, model_named, sampling_named
 from mezzotint.api_server.refusal import invalid
 from mezzotint.api_server.second_pass import LARGEST_SIDE, second_pass, second_pass_steps
@@ -15,8 +15,10 @@ from mezzotint.api_server.unsupported import check_scripts, check_unsupported
 from mezzotint.batch.job.styled import styled
 from mezzotint.errors import UsageError
 from mezzotint.images.reading import MAX_PIXELS
-from mezzotint.library.styles.store import find_style
+from mezzotint.images.untrusted import real
+from mezzotint.library.styles.store import find_style, list_styles
 from mezzotint.options import Options
+from mezzotint.parsed import Parsed
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import MAX_SEED, REFINER_AT
 from mezzotint.values.basic import shown
@@ -53,7 +55,6 @@ class Generation:
     save: bool = False  # in the output folder
     send: bool = True
     parameters: Mapping[str, object]  # for the answer
-    ignored: tuple[str, ...] = ()  # fields that nothing is known of
 
     @property
     def images(self) -> int:
@@ -61,26 +62,26 @@ class Generation:
         return int(self.options.count or 1)
 
 
-def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: bool) -> Generation:
-    """Translate the JSON of a request. Raises Refusal for whatever cannot be done as it says."""
-    fields = Fields(data)
+def read_generation(fields: Fields, offers: Offers, *, has_init: bool) -> Parsed[Generation]:
+    """Translate the fields of a request. Raises Refusal for whatever cannot be done as it says."""
     values = _common(fields, offers)
     values["size"] = size = _size(fields)
     hires = not has_init and fields.flag("enable_hr")
     if hires:
         values |= second_pass(fields, size, offers.upscalers())
+    sampler = values["sampler"] if isinstance(values["sampler"], str) else None
     init = init_image(fields) if has_init else None
     if init is not None:
         values |= init_options(fields, has_mask=init.mask is not None)
     send, save = fields.flag("send_images", True), fields.flag("save_images")
     keeps_images = fields.flag("include_init_images")
     steps = second_pass_steps(fields) if hires else 0
-    controls = _controls(fields.inside("alwayson_scripts"), offers)
-    check_unsupported(fields, hires=hires)
-    _skip_other_mode(fields)
+    controls = _controls(fields.inside("alwayson_scripts"), offers, init)
+    check_unsupported(fields, hires=hires, sampler=sampler)
+    _skip_other_mode(fields, has_init=has_init)
     options = _with_styles(Options(**values | {"style": _styles(fields)}))
     _check_pixels(options)
-    return Generation(
+    asked = Generation(
         options=options,
         previews=offers.previews and not options.hires and not options.refiner,  # the first stage would be decoded, too
         second_pass_steps=steps,
@@ -88,14 +89,16 @@ def read_generation(data: Mapping[str, object], offers: Offers, *, has_init: boo
         controls=controls,
         send=send,
         save=save,
-        parameters={name: value for name, value in data.items() if keeps_images or name not in _BINARY},
-        ignored=tuple(fields.left()),
+        parameters={name: value for name, value in fields.data.items() if keeps_images or name not in _BINARY},
     )
+    guesses = tuple(guess for unit in controls for guess in unit.guesses)
+    return Parsed(asked, source="the request", unused=tuple(fields.left()), guesses=guesses)
 
 
-def _controls(scripts: Fields, offers: Offers) -> tuple[ControlUnit, ...]:
+def _controls(scripts: Fields, offers: Offers, init: InitImage | None) -> tuple[ControlUnit, ...]:
     """The units of ControlNet, the only extension whose arguments are followed."""
-    units = [control_units(scripts.inside(name), offers.controlnets) for name in scripts.names()
+    image = None if init is None else init.image
+    units = [control_units(scripts.inside(name), offers.controlnets, image) for name in scripts.names()
              if name.lower() == "controlnet"]  # fmt: skip
     check_scripts(scripts)
     return tuple(unit for each in units for unit in each)
@@ -122,9 +125,9 @@ def _common(fields: Fields, offers: Offers) -> dict[str, object]:
     return values | _refiner(fields, offers)
 
 
-def clip_skip(settings: Fields) -> int:
+def clip_skip(settings: Fields, unset: int = 0) -> int:
     """Our clip skip for A1111's, which counts from 1."""
-    return settings.whole("CLIP_stop_at_last_layers", 1, 1, 12) - 1
+    return settings.whole("CLIP_stop_at_last_layers", unset + 1, 1, 12) - 1
 
 
 def check_settings(settings: Fields) -> None:
@@ -133,6 +136,8 @@ def check_settings(settings: Fields) -> None:
         value = settings.text(name)
         if value.lower() not in allowed:
             raise invalid(settings.path(name), f"{shown(value)} is not supported; the only value is {allowed[0]}")
+    settings.take_if("eta_noise_seed_delta", lambda value: real(value) == 0)
+    settings.take_if("sd_checkpoint_hash", lambda _: True)  # belongs to the model's name
 
 
 def _model(fields: Fields, name: str, offers: Offers) -> str | None:
@@ -175,13 +180,13 @@ def _size(fields: Fields) -> tuple[int, int] | None:
     return width, height
 
 
-def _skip_other_mode(fields: Fields) -> None:
+def _skip_other_mode(fields: Fields, *, has_init: bool) -> None:
     """Take what only the other kind of request uses: some clients send one set of fields to both."""
     for name in ("enable_hr", "hr_scale", "hr_upscaler", "hr_second_pass_steps", "hr_resize_x", "hr_resize_y"):
         fields.take(name)
     for name in ("denoising_strength", "resize_mode", "mask_blur", "inpainting_fill", "inpaint_full_res"):
         fields.take(name)
-    for name in ("inpaint_full_res_padding", "inpainting_mask_invert"):
+    for name in ("inpaint_full_res_padding", "inpainting_mask_invert", *(() if has_init else BLURS)):
         fields.take(name)
     for name in ("init_images", "mask"):
         if fields.take(name):
@@ -190,7 +195,7 @@ def _skip_other_mode(fields: Fields) -> None:
 
 def _styles(fields: Fields) -> tuple[str, ...]:
     """The names of styles, as they are listed; A1111 ignores others."""
-    names = [name for name in fields.texts("styles") if name and name.lower() != "none"]
+    names = [name for name in fields.texts("styles") if name and (name.lower() != "none" or _has_style(name))]
     if len(names) > MOST_STYLES:
         raise invalid("styles", f"{len(names)} are too many for one request; at most {MOST_STYLES}")
     for index, name in enumerate(names):
@@ -199,6 +204,10 @@ def _styles(fields: Fields) -> tuple[str, ...]:
         except UsageError as error:
             raise invalid(f"styles[{index}]", str(error)) from None
     return tuple(names)
+
+
+def _has_style(name: str) -> bool:
+    return any(one.name.casefold() == name.casefold() for one in list_styles().styles)
 
 
 def _with_styles(options: Options) -> Options:

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.pictures import image_bytes
 from mezzotint.api_server.refusal import invalid
+from mezzotint.images.untrusted import real
 
 _STRENGTH = 0.75  # A1111's default
+BLURS = ("mask_blur_x", "mask_blur_y")  # A1111's own values of mask_blur in each direction
+_BLUR = 4  # pixels; A1111's default
 _FILLS = ("blur", "original", "noise")  # by A1111's numbers: fill, original, latent noise
 
 
@@ -39,8 +42,11 @@ def init_options(fields: Fields, *, has_mask: bool) -> dict[str, object]:
         raise invalid("resize_mode", f"{mode} is not supported; 0 and 1 crop the image to the size's shape")
     values: dict[str, object] = {"strength": fields.number("denoising_strength", _STRENGTH, 0, 1)}
     fill = fields.whole("inpainting_fill", 0, 0, 3)
+    blur = fields.option("mask_blur", "inpaint-feather", _BLUR)
+    for name in BLURS:
+        fields.take_if(name, lambda value: not has_mask or real(value) == blur)
     inpaint = {
-        "inpaint_feather": fields.option("mask_blur", "inpaint-feather", 4),
+        "inpaint_feather": blur,
         "inpaint_padding": fields.option("inpaint_full_res_padding", "inpaint-padding", 0),
         "inpaint_area": "masked" if fields.flag("inpaint_full_res", True) else "whole",
     }

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from mezzotint.api_server.progress import Progress
 from mezzotint.api_server.refusal import Refusal, busy, refusal_of
@@ -13,7 +14,7 @@ from mezzotint.rpc.server import Lane
 Answer = dict[str, object]
 Work = Callable[[OnEvent, IsCancelled], Answer]
 
-_POLL = 0.25  # seconds between looks at whether the client is still there
+IGNORED = "ignored_fields"  # in an answer
 
 _log = logging.getLogger("mezzotint.api")
 
@@ -23,8 +24,9 @@ class ApiJob:
 
     def __init__(self, name: str, images: int, work: Work) -> None:
         self.name, self.progress = name, Progress(images)
-        self._work, self._stop, self._done = work, threading.Event(), threading.Event()
-        self._outcome: Answer | Refusal = busy("the server is stopping")
+        self.ignored: tuple[str, ...] = ()  # fields of its request that were not used
+        self.answer: Future[Answer] = Future()  # raises Refusal if it is an error
+        self._work, self._stop = work, threading.Event()
 
     def run(self) -> Answer:
         """Do the work, unless it was cancelled before."""
@@ -34,9 +36,11 @@ class ApiJob:
         return self._work(self.progress.on_event, self._stop.is_set)
 
     def finish(self, outcome: "Answer | Refusal") -> None:
-        """Give the answer to the thread that waits for it."""
-        self._outcome = outcome
-        self._done.set()
+        """Give the answer to who waits for it."""
+        if isinstance(outcome, Refusal):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome | {IGNORED: list(self.ignored)})
 
     @property
     def cancelled(self) -> bool:
@@ -46,15 +50,6 @@ class ApiJob:
     def cancel(self) -> None:
         """Have it end within a step."""
         self._stop.set()
-
-    def answer(self, gone: Callable[[], bool], *, cancel_if_gone: bool) -> Answer:
-        """Wait for the answer; raises Refusal if it is an error."""
-        while not self._done.wait(_POLL):
-            if cancel_if_gone and gone():
-                self.cancel()
-        if isinstance(self._outcome, Refusal):
-            raise self._outcome
-        return self._outcome
 
 
 class ApiJobs:

@@ -14,9 +14,10 @@ class Limits:
 
     body_bytes: int = 64 << 20  # of one request
     bodies_bytes: int = 256 << 20  # of all requests that are being read or wait for their job
-    head_bytes: int = 32 << 10  # of the headers of one request, beside its first line
+    head_bytes: int = 64 << 10  # of the first line and the headers of one request
+    headers: int = 100  # of one request
     values: int = 100_000  # in the JSON of one request
-    connections: int = 64  # further ones wait to be accepted
+    connections: int = 128  # a further one takes the place of the one that has been idle for longest
     waiting_jobs: int = 16  # beside the running one
     head_seconds: float = 10.0  # for the head of a request, also of the next one on the same connection
     body_seconds: float = 60.0

@@ -1,10 +1,12 @@
 """What there is, in A1111's form; names instead of paths."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from mezzotint.api_server.control_units import MODULES, PREPROCESSORS_BY_TYPE
+from mezzotint.api_server.second_pass import LATENT_UPSCALERS, RESAMPLERS
 from mezzotint.library.styles.store import list_styles
-from mezzotint.protocol import MemoryNow, ModelInfo
+from mezzotint.protocol import MemoryNow, ModelInfo, Preprocess
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 
@@ -38,8 +40,27 @@ def sd_models(models: Sequence[ModelInfo]) -> list[dict[str, object]]:
 
 
 def loras(files: Mapping[str, Path]) -> list[dict[str, object]]:
-    """The LoRAs by the names that a prompt's tags use."""
-    return [{"name": name, "alias": name, "path": path.name, "metadata": {}} for name, path in files.items()]
+    """The LoRAs by the names that a prompt's tags use; a name with < or > cannot be written in one."""
+    usable = {name: path for name, path in files.items() if not set(name) & set("<>")}
+    return [{"name": name, "alias": name, "path": path.name, "metadata": {}} for name, path in usable.items()]
+
+
+def control_modules(available: Callable[[Preprocess], bool]) -> list[str]:
+    """The preprocessors whose networks are there."""
+    return [name for name, how in MODULES.items() if available(how)]
+
+
+def control_types(modules: Sequence[str], models: Collection[str]) -> dict[str, object]:
+    """What control images may show, with the preprocessors for it, in the extension's form."""
+    return {
+        kind: {
+            "module_list": (listed := [name for name in modules if kind == "All" or MODULES[name] in made]),
+            "model_list": ["None", *models],
+            "default_option": next((name for name in listed if name != "none"), "none"),
+            "default_model": "None",
+        }
+        for kind, made in PREPROCESSORS_BY_TYPE.items()
+    }
 
 
 def prompt_styles() -> list[dict[str, object]]:
@@ -48,16 +69,16 @@ def prompt_styles() -> list[dict[str, object]]:
 
 
 def upscalers(names: Sequence[str]) -> list[dict[str, object]]:
-    """The upscalers of pixels in the second pass; `names`: of networks, also for finished images."""
+    """The upscalers of pixels, in the second pass and of finished images; `names`: of networks."""
     return [
         {"name": name, "model_name": None, "model_path": None, "model_url": None, "scale": 4}
-        for name in ("None", "Lanczos", "Nearest", *names)
+        for name in (*RESAMPLERS, *names)
     ]
 
 
 def latent_upscale_modes() -> list[dict[str, object]]:
     """The upscalers of latents in the second pass."""
-    return [{"name": name} for name in ("Latent", "Latent (bicubic)", "Latent (nearest)", "Latent (nearest-exact)")]
+    return [{"name": name} for name in LATENT_UPSCALERS]
 
 
 def memory(now: MemoryNow) -> dict[str, object]:

@@ -12,8 +12,9 @@ from mezzotint.protocol import LoraRef, ModelInfo
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 from mezzotint.values.basic import shown, to_float
 
-_HASH = re.compile(r"\s*\[[0-9a-fA-F]{6,64}\]$")
+_HASH = re.compile(r"\[[0-9a-fA-F]{6,64}\]")
 _TAG = re.compile(r"<(?:lora|lyco):([^<>]*)>")
+_NUMBER = re.compile(r"[-+]?[\d.]{1,20}(?:e[-+]?\d{1,3})?|nan|inf", re.ASCII | re.IGNORECASE)
 _MOST_LORAS = 32
 _OUR_OWN = ("automatic", "default", "")  # the model's own
 
@@ -25,7 +26,9 @@ def usable(models: Sequence[ModelInfo]) -> tuple[ModelInfo, ...]:
 
 def model_named(name: str, models: Sequence[ModelInfo], field: str) -> str:
     """The id of a model by its id, title or file name, as A1111's clients write it; raises Refusal for no match."""
-    wanted = _HASH.sub("", name).strip().casefold()
+    if any(one.id == name for one in models):
+        return name
+    wanted = without_hash(name).casefold()
     for keys in (_ids, _file_names):
         found = [one.id for one in models if wanted in keys(one)]
         if len(found) == 1:
@@ -46,11 +49,20 @@ def _file_names(model: ModelInfo) -> tuple[str, ...]:
     return path.name.casefold(), path.stem.casefold()
 
 
+def without_hash(name: str) -> str:
+    """The name without a hash in brackets at its end, which A1111 shows behind names, and without blanks around it."""
+    name = name.strip()
+    start = name.rfind("[")
+    return name[:start].rstrip() if start >= 0 and _HASH.fullmatch(name, start) else name
+
+
 def file_named(name: str, files: Mapping[str, Path], field: str, what: str, listed_by: str) -> Path:
     """The file of that name, with or without suffix and hash; raises Refusal for no match."""
-    wanted = _HASH.sub("", name).strip().removesuffix(".safetensors").casefold()
+    if name in files:
+        return files[name]
+    wanted = (name.strip().casefold(), without_hash(name).removesuffix(".safetensors").casefold())
     for known, path in files.items():
-        if known.casefold() == wanted:
+        if known.casefold() in wanted:
             return path
     raise invalid(field, f"no {what} is called {shown(name)}; GET {listed_by} lists them")
 
@@ -76,10 +88,22 @@ def loras_named(prompt: str, loras: Callable[[], Mapping[str, Path]]) -> tuple[s
 
 
 def _lora(tag: str, loras: Mapping[str, Path]) -> LoraRef:
-    name, *numbers = (part.strip() for part in tag.split(":"))
+    name, numbers = _name_and_weights(tag, loras)
     path = file_named(name, loras, "prompt", "LoRA", "/sdapi/v1/loras")
-    weights = {to_float(number) for number in numbers} or {1.0}
+    weights = set(numbers) or {1.0}
     weight = weights.pop()
     if weights or not -100 <= weight <= 100:  # false for NaN
         raise invalid("prompt", f"{shown(tag)} must have one weight from -100 to 100, such as <lora:style:0.8>")
     return LoraRef(path=str(path), weight=weight)
+
+
+def _name_and_weights(tag: str, loras: Mapping[str, Path]) -> tuple[str, list[float]]:
+    """The parts of a tag; a name may contain colons."""
+    name, numbers = tag, list[float]()
+    while name not in loras and ":" in name:
+        head, _, last = name.rpartition(":")
+        if not _NUMBER.fullmatch(last.strip()):
+            break
+        name = head
+        numbers.append(to_float(last.strip()))
+    return name, numbers

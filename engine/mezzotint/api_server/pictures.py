@@ -11,15 +11,18 @@ from mezzotint.images.masks import lightness
 from mezzotint.images.reading import open_image, refused_if_broken, upright
 from mezzotint.values.basic import shown
 
-_DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,")
+_DATA_URL = re.compile(r"data:[\w.+/-]{0,80}(?:;[\w.+=-]{1,80}){0,4};base64,", re.IGNORECASE)
+_LONGEST_PREFIX = 500  # characters
+_BREAKS = b"\t\r\n"  # many encoders break lines
 
 
 def image_bytes(text: str, field: str) -> bytes:
     """The bytes of an image in base64, bare or as a data URL; raises Refusal for anything else, such as a link."""
-    prefix = _DATA_URL.match(text)
-    encoded = text[prefix.end() :] if prefix else text
+    encoded = text.strip()
+    prefix = _DATA_URL.match(encoded[:_LONGEST_PREFIX])
+    encoded = encoded[prefix.end() :] if prefix else encoded
     try:
-        data = base64.b64decode(encoded.encode("ascii"), validate=True)
+        data = base64.b64decode(encoded.encode("ascii").translate(None, _BREAKS), validate=True)
     except ValueError:
         raise invalid(field, f"{shown(text)} is not base64; links and paths are not opened") from None
     if not data:

@@ -12,24 +12,26 @@ LARGEST_SIDE = 65_536
 _MOST_STEPS = 1000
 _SHOWN = 20  # names of upscalers in a refusal
 
-# By A1111's names: the space, and the upscaler in it.
+# By A1111's names, as they are listed; ours in latent space, and of pixels.
+LATENT_UPSCALERS: Mapping[str, str] = {
+    "Latent": "bilinear",
+    "Latent (bicubic)": "bicubic",
+    "Latent (nearest)": "nearest",
+    "Latent (nearest-exact)": "nearest",
+}
+RESAMPLERS: Mapping[str, str] = {"None": "lanczos", "Lanczos": "lanczos", "Nearest": "nearest"}
 _UPSCALERS: Mapping[str, tuple[str, str]] = {
-    "latent": ("latent", "bilinear"),
-    "latent (bicubic)": ("latent", "bicubic"),
-    "latent (nearest)": ("latent", "nearest"),
-    "latent (nearest-exact)": ("latent", "nearest"),
-    "lanczos": ("pixel", "lanczos"),
-    "nearest": ("pixel", "nearest"),
-    "none": ("pixel", "lanczos"),
+    **{name.lower(): ("latent", ours) for name, ours in LATENT_UPSCALERS.items()},
+    **{name.lower(): ("pixel", ours) for name, ours in RESAMPLERS.items()},
 }
 
 
 def second_pass(fields: Fields, size: tuple[int, int] | None, names: Collection[str] = ()) -> dict[str, object]:
     """The values of our options; `size` is the first pass's, `names` are those of upscalers. Raises Refusal."""
     name = fields.text("hr_upscaler", "Latent")
-    upscaler = ("pixel", name) if name in names else _UPSCALERS.get(name.lower())
+    upscaler = _upscaler(name, names)
     if upscaler is None:
-        known = ", ".join(("Latent, Latent (bicubic), Latent (nearest), Lanczos, Nearest", *islice(names, _SHOWN)))
+        known = ", ".join((*LATENT_UPSCALERS, *RESAMPLERS, *islice(names, _SHOWN)))
         raise invalid("hr_upscaler", f"{shown(name)} is not known; known are {known}")
     return {
         "hires": _scale(fields, size),
@@ -37,6 +39,15 @@ def second_pass(fields: Fields, size: tuple[int, int] | None, names: Collection[
         "hires_space": upscaler[0],
         "hires_upscaler": upscaler[1],
     }
+
+
+def _upscaler(name: str, names: Collection[str]) -> tuple[str, str] | None:
+    """The space, and the upscaler in it; a network by its very name comes first."""
+    known = name if name in names else None
+    if known is None and name.strip().lower() in _UPSCALERS:
+        return _UPSCALERS[name.strip().lower()]
+    known = known or next((each for each in names if each.casefold() == name.strip().casefold()), None)
+    return None if known is None else ("pixel", known)
 
 
 def _scale(fields: Fields, size: tuple[int, int] | None) -> object:

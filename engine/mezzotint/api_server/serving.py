@@ -1,6 +1,5 @@
 """The server from its start to its end."""
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -9,10 +8,11 @@ from pathlib import Path
 
 from mezzotint.api_server.access import Access, is_loopback
 from mezzotint.api_server.api import Api, Models
-from mezzotint.api_server.http_server import ApiHttpServer
 from mezzotint.api_server.jobs import ApiJobs
 from mezzotint.api_server.limits import Limits
 from mezzotint.api_server.refusal import Refusal
+from mezzotint.api_server.web.application import application
+from mezzotint.api_server.web.http_server import ApiHttpServer
 from mezzotint.api_server.work import Generates
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.errors import UsageError
@@ -55,8 +55,7 @@ def serve(
     with WorkingFolder(settings.output) as folder, closing(make_engine()) as engine:
         jobs = ApiJobs(settings.limits.waiting_jobs)
         server = _server(settings, _api(settings, catalog, engine, folder, jobs))
-        thread = threading.Thread(target=server.serve_forever, args=(_POLL,), name="api", daemon=True)
-        thread.start()
+        server.start()
         try:
             on_ready(_url(server))
             while not should_stop() and jobs.lost is None:
@@ -79,20 +78,19 @@ def _api(settings: ServeSettings, catalog: Models, engine: Generates, folder: Wo
 
 
 def _server(settings: ServeSettings, api: Api) -> ApiHttpServer:
-    return ApiHttpServer((settings.host, settings.port), api, settings.access, settings.limits)
+    app = application(api, settings.access, settings.limits)
+    return ApiHttpServer((settings.host, settings.port), app, settings.limits)
 
 
 def _url(server: ApiHttpServer) -> str:
-    host, port = server.server_address[:2]
-    name = f"[{host!s}]" if ":" in str(host) else str(host)
+    host, port = server.address
+    name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}"
 
 
 def _stop(server: ApiHttpServer, jobs: ApiJobs) -> bool:
     """Accept no more, cancel the jobs, give their clients the answer, and close the port."""
-    server.ending.set()
-    server.shutdown()
+    server.begin_to_stop()
     ended = jobs.close(_LAST_STEP)
-    server.wait_for_answers(_LAST_ANSWERS)
-    server.server_close()
+    server.stop(_LAST_ANSWERS)
     return ended

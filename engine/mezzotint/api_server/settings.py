@@ -1,7 +1,7 @@
 """A1111's `options`: what requests leave open. They last until the server ends."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.generation import check_settings, clip_skip
@@ -33,13 +33,12 @@ class ServerSettings:
             "samples_format": "png",
         }
 
-    def change(self, data: Mapping[str, object], models: Callable[[], Sequence[ModelInfo]]) -> None:
-        """Change those that are given; others are ignored, as clients send all that they know. Raises Refusal."""
+    def change(self, fields: Fields, models: Callable[[], Sequence[ModelInfo]]) -> None:
+        """Change those that are given; others are left, as clients send all that they know. Raises Refusal."""
         checkpoint, skip, previews = self.now()
-        fields = Fields(data)
         name = fields.text("sd_model_checkpoint")
         checkpoint = model_named(name, models(), "sd_model_checkpoint") if name else checkpoint
-        skip = clip_skip(fields) if data.get("CLIP_stop_at_last_layers") is not None else skip
+        skip = clip_skip(fields, skip)
         previews = fields.flag("live_previews_enable", previews)
         check_settings(fields)
         with self._lock:

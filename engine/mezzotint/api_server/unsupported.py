@@ -1,17 +1,25 @@
-"""Fields of A1111's API that change nothing here: those that must be off, and those that have no meaning."""
+"""Fields of A1111's API that change nothing here: those that must be off, and those that are ignored.
 
-from collections.abc import Callable
+A value is taken if the image is the same without it. Of those that would change it in A1111, the ones that change what
+is shown are refused, and the others left, so that they are listed as ignored.
+"""
+
+from collections.abc import Callable, Mapping
 
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.refusal import invalid
 from mezzotint.images.untrusted import real
 
-_MustBe = tuple[Callable[[object], bool], str]
+_Test = Callable[[object], bool]
+_MustBe = tuple[_Test, str]
 
 _SAME = ("", "none", "automatic", "use same checkpoint", "use same sampler", "use same scheduler")
+# A1111's eta of the samplers that have one, which ours cannot change.
+_ETA: Mapping[str, float] = {"euler_a": 1, "dpmpp_2m_sde": 1, "lcm": 1, "ddim": 0}
 
 
-def _is_empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
+    """Whether a value switches something off."""
     return value in ("", [], {}, False, 0) or str(value).strip().lower() in ("none", "false", "0")
 
 
@@ -31,45 +39,56 @@ def _is_same(value: object) -> bool:
     return isinstance(value, str) and value.strip().lower() in _SAME
 
 
+def _always(_: object) -> bool:
+    return True
+
+
 # What each must be, and its meaning for the error. Clients send most of them with every request.
 _OFF: dict[str, _MustBe] = {
     "seed_resize_from_h": (_is_not_positive, "resizing of seeds"),
     "seed_resize_from_w": (_is_not_positive, "resizing of seeds"),
-    "restore_faces": (_is_empty, "restoring faces"),
-    "tiling": (_is_empty, "tiling images"),
+    "restore_faces": (is_empty, "restoring faces"),
+    "tiling": (is_empty, "tiling images"),
     "s_churn": (_is_zero, "another churn"),
     "s_tmin": (_is_zero, "another range of churn"),
     "s_noise": (_is_one, "another amount of noise"),
-    "script_name": (_is_empty, "scripts"),
-    "infotext": (_is_empty, "settings as an infotext"),
-    "disable_extra_networks": (_is_empty, "ignoring <lora:...> tags"),
+    "script_name": (is_empty, "scripts"),
+    "infotext": (is_empty, "settings as an infotext"),
+    "disable_extra_networks": (is_empty, "ignoring <lora:...> tags"),
 }
 _OFF_HIRES: dict[str, _MustBe] = {
     "hr_checkpoint_name": (_is_same, "another model in the second pass"),
     "hr_sampler_name": (_is_same, "another sampler in the second pass"),
     "hr_scheduler": (_is_same, "another scheduler in the second pass"),
-    "hr_prompt": (_is_empty, "another prompt in the second pass"),
-    "hr_negative_prompt": (_is_empty, "another prompt in the second pass"),
+    "hr_prompt": (is_empty, "another prompt in the second pass"),
+    "hr_negative_prompt": (is_empty, "another prompt in the second pass"),
 }
 _OFF_IMAGE: dict[str, _MustBe] = {
     "initial_noise_multiplier": (_is_one, "another amount of noise"),
-    "latent_mask": (_is_empty, "a mask in latent space"),
+    "latent_mask": (is_empty, "a mask in latent space"),
 }
-_NO_MEANING = (
-    *("eta", "s_tmax", "s_min_uncond", "do_not_save_samples", "do_not_save_grid", "script_args"),
-    *("override_settings_restore_afterwards", "image_cfg_scale", "force_task_id", "comments", "firstphase_width"),
-    *("firstphase_height", "mask_blur_x", "mask_blur_y", "mask_round", *_OFF_HIRES),
-)
+# When each changes nothing.
+_WITHOUT_EFFECT: dict[str, _Test] = {
+    **dict.fromkeys(("do_not_save_samples", "do_not_save_grid", "force_task_id", "comments"), _always),
+    **dict.fromkeys(
+        ("override_settings_restore_afterwards", "s_tmax", *_OFF_HIRES), _always
+    ),  # without what they alter
+    **dict.fromkeys(("s_min_uncond", "firstphase_width", "firstphase_height", "script_args"), is_empty),
+    "image_cfg_scale": lambda value: real(value) in (1, 1.5),  # what clients always send
+    "mask_round": lambda value: str(value).lower() in ("true", "1"),
+}
 
 
-def check_unsupported(fields: Fields, *, hires: bool) -> None:
+def check_unsupported(fields: Fields, *, hires: bool, sampler: str | None) -> None:
     """Take the fields that cannot have an effect; raises Refusal for one that should have one."""
     for name, (is_off, what) in (_OFF | _OFF_IMAGE | (_OFF_HIRES if hires else {})).items():
         value = fields.take(name)
         if value is not None and not is_off(value):
             raise invalid(fields.path(name), f"{what} are not supported; leave it out")
-    for name in _NO_MEANING:
-        fields.take(name)
+    for name, has_none in _WITHOUT_EFFECT.items():
+        fields.take_if(name, has_none)
+    own = _ETA.get(sampler or "")
+    fields.take_if("eta", _always if own is None else lambda value: real(value) == own)
 
 
 def check_scripts(scripts: Fields) -> None:
@@ -77,5 +96,6 @@ def check_scripts(scripts: Fields) -> None:
     for name in scripts.names():
         script = scripts.inside(name)
         arguments = script.take("args")
-        if arguments and not (isinstance(arguments, list) and all(map(_is_empty, arguments))):
+        if arguments and not (isinstance(arguments, list) and all(map(is_empty, arguments))):
             raise invalid(script.path("args"), "scripts of extensions are not supported; leave it out")
+        script.drop()

@@ -4,25 +4,36 @@ import base64
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from mezzotint import __version__
 from mezzotint.api_server.control_units import ControlUnit
+from mezzotint.api_server.detection import Detection
 from mezzotint.api_server.extras import Enlarging, enlarge
 from mezzotint.api_server.generation import Generation
+from mezzotint.api_server.jobs import IGNORED
 from mezzotint.api_server.pictures import write_mask
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.batch.job.settings import request_of
-from mezzotint.control_protocol import ControlRef
+from mezzotint.control_protocol import ControlImageMade, ControlImageRequest, ControlRef
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.images.embedded import embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD
 from mezzotint.images.metadata import metadata_in
 from mezzotint.images.reading import open_image
 from mezzotint.library_protocol import UpscaledImage, UpscaleRequest
-from mezzotint.protocol import Event, GenerateRequest, GenerateResult, ImageMetadata, IsCancelled, OnEvent, Saved
+from mezzotint.protocol import (
+    Event,
+    GenerateRequest,
+    GenerateResult,
+    ImageMetadata,
+    IsCancelled,
+    OnEvent,
+    Preprocess,
+    Saved,
+)
 from mezzotint.sampling_protocol import SAMPLERS
 
 _LEAST_STRENGTH = 0.01
@@ -37,12 +48,30 @@ class Generates(Protocol):
     def upscale(self, request: UpscaleRequest, on_event: OnEvent, cancelled: IsCancelled) -> UpscaledImage:
         """Enlarge an image file and save it."""
 
+    def prepare_control(
+        self, request: ControlImageRequest, on_event: OnEvent, cancelled: IsCancelled
+    ) -> ControlImageMade:
+        """Make a control image of an image file and save it."""
+
     def close(self) -> None:
         """Unload everything."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What is told of a request beside its images."""
+
+    notices: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # fields that were not used
+
+
 def generate(
-    asked: Generation, engine: Generates, folder: WorkingFolder, on_event: OnEvent, cancelled: IsCancelled
+    asked: Generation,
+    said: Said,
+    engine: Generates,
+    folder: WorkingFolder,
+    on_event: OnEvent,
+    cancelled: IsCancelled,
 ) -> dict[str, object]:
     """Generate the images and return the answer; after an interruption, with the images that were finished."""
     with folder.job() as files:
@@ -55,7 +84,30 @@ def generate(
             made.interrupted = True
         except MezzotintError as error:
             raise _with_names(error, _named_files(asked, files)) from None
-        return _answer(asked, made)
+        return _answer(asked, made, said)
+
+
+def control_images(
+    asked: Detection, engine: Generates, folder: WorkingFolder, on_event: OnEvent, cancelled: IsCancelled
+) -> list[str]:
+    """Make control images; returns PNG files in base64."""
+    with folder.job() as files:
+        names = {files / f"image-{index}": name for index, name in enumerate(asked.fields)}
+        try:
+            return [_control_image(path, data, asked.preprocess, engine, on_event, cancelled)
+                    for path, data in zip(names, asked.images, strict=True)]  # fmt: skip
+        except MezzotintError as error:
+            raise _with_names(error, names) from None
+
+
+def _control_image(
+    path: Path, data: bytes, how: Preprocess, engine: Generates, on_event: OnEvent, cancelled: IsCancelled
+) -> str:
+    path.write_bytes(data)
+    target = path.with_name(f"{path.name}-control.png")
+    request = ControlImageRequest(path=str(path), preprocess=how, output=str(target))
+    engine.prepare_control(request, on_event, cancelled)
+    return base64.b64encode(target.read_bytes()).decode("ascii")
 
 
 def enlarge_images(
@@ -144,11 +196,11 @@ def _with_names(error: MezzotintError, names: Mapping[Path, str]) -> MezzotintEr
     return error
 
 
-def _answer(asked: Generation, made: _Made) -> dict[str, object]:
+def _answer(asked: Generation, made: _Made, said: Said) -> dict[str, object]:
     found = [_read(path) for path in made.paths]
     images = [base64.b64encode(path.read_bytes()).decode("ascii") for path in made.paths] if asked.send else []
     info = _info(asked, [metadata for metadata, _ in found], [infotext for _, infotext in found])
-    info |= {"notices": made.notices, "ignored_fields": asked.ignored, "interrupted": made.interrupted}
+    info |= {"notices": (*said.notices, *made.notices), IGNORED: said.ignored, "interrupted": made.interrupted}
     return {"images": images, "parameters": asked.parameters, "info": json.dumps(info)}
 
 

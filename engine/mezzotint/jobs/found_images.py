@@ -19,8 +19,8 @@ _MOST_BYTES = 256 << 20
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_TEXT = b"mezzotint\0"
 _IN_XMP = re.compile(rb"<mezzotint:record>([^<]*)</mezzotint:record>")
+_LORA_TAG = re.compile(r"<(?:lora|lyco):[^<>]*>")
 _PIECES = re.compile(r"\[\[|\[[^\[\]]*\]|[^\[]+|\[")
-_LORA_TAG = re.compile(r"<lora:[^>]*>")
 
 Known = Callable[[Collection[str]], set[str]]  # returns the paths that the queue already has as images
 

@@ -156,7 +156,7 @@ def _update(context: _Context) -> int:
 def _release(context: _Context) -> tuple[Release, Installer]:
     installer = context.installer()
     index = context.arguments.index or installer.payload.updates
-    return newest(context.root, index, installer.network), installer
+    return newest(context.root, index, installer.network, installer.payload.key), installer
 
 
 _COMMANDS: dict[str, Callable[[_Context], int]] = {

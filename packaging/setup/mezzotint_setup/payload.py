@@ -52,6 +52,7 @@ class Payload:
     files: dict[str, str]  # the SHA-256 of each, by its relative path
     mirrors: tuple[str, ...]
     updates: str = ""  # the address of the release index
+    key: str = ""  # minisign's public key of the owner of the index
 
     @classmethod
     def read(cls, folder: Path) -> "Payload":
@@ -64,6 +65,7 @@ class Payload:
                 files={str(name): str(sha256) for name, sha256 in data["files"].items()},
                 mirrors=tuple(str(one) for one in data.get("index", ())),
                 updates=str(data.get("updates", "")),
+                key=str(data.get("key", "")),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise damaged(f"{folder / 'payload.json'} ({type(error).__name__}: {error})") from error

@@ -8,13 +8,17 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
 
+from mezzotint_setup.addresses import is_safe
 from mezzotint_setup.download import Downloads
 from mezzotint_setup.errors import SetupFailed
 from mezzotint_setup.events import Reporter, Stop
 from mezzotint_setup.network import Network
 from mezzotint_setup.payload import Payload, Wheel
 from mezzotint_setup.root import Root, remove
+from mezzotint_setup.signature import LARGEST, SUFFIX, check_signature
 
 _LARGEST_INDEX = 1 << 20
 _LARGEST_PAYLOAD = 1 << 30
@@ -95,24 +99,48 @@ def platform_key() -> str:
     return f"{sys.platform}_{platform.machine().lower()}"
 
 
-def newest(root: Root, index: str, network: Network) -> Release:
-    """Ask a release index; raises SetupFailed if that was not allowed or its answer is not understood."""
+def newest(root: Root, index: str, network: Network, key: str) -> Release:
+    """Ask a release index, which the owner of the key has signed.
+
+    Raises SetupFailed if that was not allowed, or its answer is not signed or not understood.
+    """
     if not is_allowed(root):
         raise SetupFailed("not_allowed", "looking for updates is off", "allow it once (check-update --allow)")
     if not index:
         what = "this copy of Mezzotint names no address to ask for newer versions"
         raise SetupFailed("no_index", what, "get a newer one from where this one came from, or give --index URL")
-    _require_https(index)
     try:
-        with network.open(index) as response:
-            _require_https(response.geturl())  # it may have been sent elsewhere
-            text = response.read(_LARGEST_INDEX)
+        content = _asked(index, network, _LARGEST_INDEX)
+        signature = _signature(index, network)
     except OSError as error:
         raise SetupFailed(
             "no_network", f"{index} does not answer ({error})", "check the connection and try again"
         ) from error
+    check_signature(content, signature, key, index)
+    return _release(content)
+
+
+def _asked(address: str, network: Network, most: int) -> bytes:
+    _require_safe(address)
+    with network.open(address) as response:
+        _require_safe(response.geturl())  # it may have been sent elsewhere
+        return response.read(most)
+
+
+def _signature(index: str, network: Network) -> str:
+    parts = urlsplit(index)
     try:
-        data: dict[str, Any] = json.loads(text)
+        address = parts._replace(path=parts.path + SUFFIX).geturl()
+        return _asked(address, network, LARGEST).decode("utf-8", "replace")
+    except HTTPError as error:
+        raise SetupFailed(
+            "signature", f"{index} is not signed ({error})", "get the newest installer from Mezzotint's page"
+        ) from error
+
+
+def _release(content: bytes) -> Release:
+    try:
+        data: dict[str, Any] = json.loads(content)
         if data["format"] != _FORMAT:
             raise ValueError(f"format {data['format']}")
         version = str(data["version"])
@@ -133,9 +161,9 @@ def newest(root: Root, index: str, network: Network) -> Release:
     return Release(version=version, archive=archive)
 
 
-def _require_https(address: str) -> None:
-    if not address.startswith(("https://", "http://127.0.0.1:")):
-        raise SetupFailed("index", f"{address} is no release index", "use an https address")
+def _require_safe(address: str) -> None:
+    if not is_safe(address):
+        raise SetupFailed("index", f"{address} is no release index", "use an https address without a password")
 
 
 def newest_payload(root: Root, given: Payload) -> Payload:

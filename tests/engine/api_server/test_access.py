@@ -11,6 +11,16 @@ from mezzotint.errors import UsageError
 TOKEN = "a token of many characters"
 
 
+NOT_HOSTS = (
+    "127.0.0.1:x@evil.example",
+    "[::1]evil.example",
+    "localhost:7860.evil.example",
+    "a@localhost",
+    "[::1",
+    "::1",
+)
+
+
 def basic(password, user="me"):
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
@@ -45,7 +55,9 @@ def test_names_of_this_machine(host):
     Access(token=TOKEN, hosts=frozenset({"desk"})).check_source({"Host": host}.get)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:7", "localhost.evil.example", "127.0.0.1.nip.io", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:7", "localhost.evil.example", "127.0.0.1.nip.io", "", *NOT_HOSTS]
+)
 def test_a_name_that_was_pointed_here_is_refused(host):
     refusal = refused(Access(token=None).check_source, Host=host)
     assert refusal.status == 403 and "--allow-host" in refusal.detail

@@ -6,13 +6,15 @@ import json
 import threading
 
 import pytest
-from api_made import Served, asked, in_base64
+from api_made import Served, call, in_base64
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from own_images import write_own
 from PIL import Image
 
 from mezzotint.api_server.refusal import Refusal
+from mezzotint.library.styles.store import save_style
+from mezzotint.library_protocol import Style
 
 
 @pytest.fixture
@@ -21,11 +23,11 @@ def api(served):
 
 
 def get(api, name, **query):
-    return api.endpoint("GET", f"/sdapi/v1/{name}")(asked(query=query))
+    return call(api, "GET", name, **query)
 
 
 def post(api, name, **data):
-    return api.endpoint("POST", f"/sdapi/v1/{name}")(asked(data))
+    return call(api, "POST", name, data)
 
 
 def test_what_there_is(api):
@@ -35,7 +37,7 @@ def test_what_there_is(api):
     assert get(api, "loras") == [{"name": "Style", "alias": "Style", "path": "Style.safetensors", "metadata": {}}]
     assert {"Lanczos", "starter-2x"} < {one["name"] for one in get(api, "upscalers")}
     for name in ("model_list", "module_list", "version"):
-        assert api.endpoint("GET", f"/controlnet/{name}")(asked())[name]
+        assert get(api, f"/controlnet/{name}")[name]
     assert get(api, "latent-upscale-modes") and get(api, "sd-vae") == []
     assert {"name", "prompt", "negative_prompt"} == set(get(api, "prompt-styles")[0])
     assert get(api, "scripts") == {"txt2img": [], "img2img": []}
@@ -52,7 +54,8 @@ def test_an_answer_has_images_parameters_and_info(api, served):
     info = json.loads(answer["info"])
     assert (info["seed"], info["all_seeds"], info["steps"]) == (7, [7, 8], 20)
     assert info["infotexts"][0].startswith("a red barn\n") and info["ignored_fields"] == ["unknown"]
-    assert (info["all_prompts"], info["interrupted"], info["notices"]) == (["a house"] * 2, False, ["a house"])
+    assert (info["all_prompts"], info["interrupted"]) == (["a house"] * 2, False)
+    assert info["notices"] == ["the request: not used: unknown", "a house"]
     assert post(api, "png-info", image=answer["images"][0])["info"] == info["infotexts"][0]
 
 
@@ -115,7 +118,7 @@ def test_finished_images_are_enlarged(api, served):
 @pytest.mark.parametrize(
     "change",
     [
-        {"upscaler_1": "None"}, {"upscaler_1": "../x"}, {"image": "no base64"}, {"image": "aGVsbG8="},
+        {"upscaler_1": "../x"}, {"image": "no base64"}, {"image": "aGVsbG8="},
         {"upscaling_resize": 99}, {"gfpgan_visibility": 1}, {"resize_mode": 2},
         {"resize_mode": 1, "upscaling_resize_w": 9999, "upscaling_resize_h": 1},
     ],
@@ -125,6 +128,78 @@ def test_images_that_cannot_be_enlarged(api, change):
     with pytest.raises(Refusal) as refused:
         post(api, "extra-single-image", **fields | change)
     assert refused.value.status == 422 and "/" not in refused.value.detail.replace("../x", "")
+
+
+@pytest.mark.parametrize("name", ["png-info", "extra-single-image", "/controlnet/detect", "options"])
+def test_whatever_an_endpoint_does_not_use_is_named(api, name):
+    picture = in_base64(Image.new("RGB", (48, 32)))
+    images = {"options": {}, "/controlnet/detect": {"controlnet_input_images": [picture]}}
+    answer = post(api, name, **images.get(name, {"image": picture}), prompt="x", other={"a": 1})
+    assert answer["ignored_fields"][-2:] == ["prompt", "other"]
+
+
+def test_every_upscaler_that_is_listed_enlarges(api):
+    picture = in_base64(Image.new("RGBA", (20, 10), (255, 0, 0, 40)))
+    for name in [one["name"] for one in get(api, "upscalers")]:
+        answer = post(api, "extra-single-image", image=picture, upscaler_1=name, upscaling_resize=3)
+        kept = name == "None"  # as A1111 does; the size that is not used is named
+        assert enlarged(answer["image"]) == ((20, 10) if kept else (60, 30)), name
+        assert answer["ignored_fields"] == (["upscaling_resize"] if kept else [])
+        fields = {"upscaler_1": name, "resize_mode": 1, "upscaling_resize_w": 40, "upscaling_resize_h": 40}
+        answer = post(api, "extra-batch-images", imageList=[{"data": picture, "name": "a"}], **fields)
+        assert enlarged(answer["images"][0]) == ((20, 10) if kept else (40, 40))
+
+
+def test_control_images_are_made_by_every_module_that_is_listed(api):
+    picture = in_base64(Image.new("RGB", (24, 16), "red"))
+    modules = get(api, "/controlnet/module_list")["module_list"]
+    assert "depth_anything_v2" in modules and "openpose" not in modules  # for lack of a network
+    for name in modules:
+        asked = {"controlnet_module": name, "controlnet_input_images": [picture], "controlnet_processor_res": 512}
+        answer = post(api, "/controlnet/detect", **asked)
+        assert enlarged(answer["images"][0]) == (24, 16) and answer["ignored_fields"] == []
+    kinds = get(api, "/controlnet/control_types")["control_types"]
+    assert {name for kind in kinds.values() for name in kind["module_list"]} == set(modules)
+    assert kinds["Depth"]["default_option"].startswith("depth") and kinds["OpenPose"]["default_option"] == "none"
+    assert all("canny-xl" in kind["model_list"] for kind in kinds.values())
+
+
+@pytest.mark.parametrize("change", [{"controlnet_input_images": []}, {"controlnet_module": "mlsd"}])
+def test_control_images_that_cannot_be_made(api, change):
+    with pytest.raises(Refusal) as refused:
+        post(api, "/controlnet/detect", **{"controlnet_input_images": ["eA=="]} | change)
+    assert refused.value.status == 422 and next(iter(change)) in refused.value.detail
+
+
+def test_a_unit_without_an_image_takes_the_init_image(api, served):
+    init = in_base64(Image.new("RGB", (48, 32), "red"))
+    units = {"controlnet": {"args": [{"model": "canny-xl", "module": "canny"}]}}
+    answer = post(api, "img2img", prompt="a house", init_images=[init], alwayson_scripts=units)
+    assert served.engine.requests[-1].controls[0].model == "/controlnet/canny-xl.safetensors"
+    files = served.engine.files[-1]
+    assert files["control-0"].getpixel((0, 0)) == files["init"].getpixel((0, 0)) == (255, 0, 0)
+    assert "the init image is assumed" in json.loads(answer["info"])["notices"][0]
+
+
+def test_all_options_that_are_shown_can_be_sent_back(api):
+    assert post(api, "options", **get(api, "options")) == {"ignored_fields": []}
+
+
+def test_the_description_names_every_endpoint_and_only_fields_that_are_used(api):
+    paths = get(api, "/openapi.json")["paths"]
+    assert paths.keys() == api.endpoints.keys() and json.dumps(paths)
+    html = get(api, "/docs").html
+    assert all(path in html for path in paths) and "http" not in html.replace("http_api", "")
+    picture = in_base64(Image.new("RGB", (48, 32)))
+    save_style(Style(name="Ink", prompt="ink"))
+    for path, methods in paths.items():
+        if "requestBody" not in methods.get("post", {}) or path.endswith(("interrogate", "skip")):
+            continue
+        fields = methods["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+        sent = json.dumps({name: field["examples"][0] for name, field in fields.items()})
+        sent = sent.replace("iVBORw0KGgo...", picture).replace("starter-dit", "starter/dit")
+        answer = call(api, "POST", path, json.loads(sent))
+        assert answer["ignored_fields"] == [], path
 
 
 def test_a_mask_with_transparent_parts_is_its_opacity(api, served):
@@ -152,7 +227,8 @@ def test_a_second_pass_takes_the_steps_that_are_asked_for(api, served):
 
 def test_the_model_is_an_option_that_lasts(api, served):
     assert get(api, "options")["sd_model_checkpoint"] == "starter/dit"
-    assert post(api, "options", **get(api, "options") | {"sd_model_checkpoint": "XL", "unknown": 3}) is None
+    answer = post(api, "options", **get(api, "options") | {"sd_model_checkpoint": "XL", "unknown": 3})
+    assert answer == {"ignored_fields": ["unknown"]}
     assert get(api, "options")["sd_model_checkpoint"] == "xl"
     post(api, "options", CLIP_stop_at_last_layers=2, live_previews_enable=False)
     assert get(api, "options")["CLIP_stop_at_last_layers"] == 2
@@ -178,11 +254,10 @@ def test_progress_and_an_interruption(served):
     assert now["current_image"] == "cHJl" and now["eta_relative"] >= 0
     assert (now["state"]["job_no"], now["state"]["sampling_step"], now["state"]["job"]) == (1, 1, "txt2img")
     assert get(served.api, "progress", skip_current_image="true")["current_image"] is None
-    assert post(served.api, "interrupt") == {}
+    assert post(served.api, "interrupt") == {"ignored_fields": []}
     thread.join(60)
     assert answers[0].status == 200 and len(answers[0].json["images"]) == 1
     assert answers[0].info["interrupted"] and answers[0].info["all_seeds"] == [7]
-    assert post(served.api, "interrupt") == {}
 
 
 def test_errors_of_the_engine(api):
@@ -192,15 +267,16 @@ def test_errors_of_the_engine(api):
 
 
 def test_unloading(api, served):
-    assert post(api, "unload-checkpoint") == {} and served.engine.closed == 1
-    assert post(api, "refresh-checkpoints") is None
+    assert post(api, "unload-checkpoint", x=1) == {"ignored_fields": ["x"]} and served.engine.closed == 1
+    for name in ("refresh-checkpoints", "refresh-vae", "reload-checkpoint"):
+        assert post(api, name) == {"ignored_fields": []}
 
 
 def test_what_an_image_says(api, tmp_path):
     path = write_own(tmp_path / "own.png", prompt="a boat")
     with Image.open(path) as image:
         found = post(api, "png-info", image="data:image/png;base64," + in_base64(image.copy()))
-        assert found == {"info": "", "items": {}, "parameters": {}}
+        assert found == {"info": "", "items": {}, "parameters": {}, "ignored_fields": []}
     found = post(api, "png-info", image=base64.b64encode(path.read_bytes()).decode())
     assert found["parameters"]["Prompt"] == "a boat" and found["parameters"]["Steps"] == "20"
     assert found["items"]["parameters"] == found["info"]

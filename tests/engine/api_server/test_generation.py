@@ -1,5 +1,6 @@
 """A1111's requests as options."""
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from PIL import Image
 
+from mezzotint.api_server import lists
+from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.generation import Offers, read_generation
 from mezzotint.api_server.refusal import Refusal
 from mezzotint.batch.job.settings import request_of
@@ -16,6 +19,7 @@ from mezzotint.control_protocol import ControlRef
 from mezzotint.library.styles.store import save_style
 from mezzotint.library_protocol import Style
 from mezzotint.protocol import LoraRef
+from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 MODELS = (model_info(), model_info(id="xl", path="/models/sdxl_base.safetensors"))
 OFFERS = Offers(
@@ -40,8 +44,16 @@ DEFAULTS = {
 }  # fmt: skip
 
 
+def parsed(has_init=False, **data):
+    return read_generation(Fields({"prompt": "a house"} | data), OFFERS, has_init=has_init)
+
+
 def read(has_init=False, **data):
-    return read_generation({"prompt": "a house"} | data, OFFERS, has_init=has_init)
+    return parsed(has_init, **data).take(lambda _: None)
+
+
+def ignored(has_init=False, **data):
+    return parsed(has_init, **data).unused
 
 
 def with_image(**data):
@@ -65,7 +77,7 @@ def test_the_common_fields():
     assert (options.prompt, options.negative, options.steps, options.guidance) == ("a house", "fog", 8, 4.5)
     assert (options.size, options.seed, options.count, asked.images) == ((64, 96), 3, 6, 6)
     assert (options.sampler, options.schedule, options.model) == ("dpmpp_2m", "karras", "xl")
-    assert (asked.save, asked.send, asked.previews, asked.ignored) == (True, False, True, ())
+    assert (asked.save, asked.send, asked.previews) == (True, False, True)
 
 
 def test_what_is_not_said_is_left_to_the_model_and_the_settings():
@@ -80,17 +92,58 @@ def test_numbers_may_be_written_as_text():
 
 
 def test_what_clients_send_with_every_request_is_accepted():
-    assert read(**DEFAULTS).ignored == ()
+    assert ignored(**DEFAULTS) == ()
     assert read(**DEFAULTS).options.sampler == "euler_a"
     hires = ("enable_hr", "hr_scale", "hr_upscaler")
     image = {name: value for name, value in DEFAULTS.items() if name not in hires}
-    assert with_image(**image, resize_mode=0, image_cfg_scale=1.5, initial_noise_multiplier=1).ignored == ()
+    more = {"resize_mode": 0, "image_cfg_scale": 1.5, "initial_noise_multiplier": 1, "init_images": [PICTURE]}
+    assert ignored(True, **image, **more) == ()
 
 
 def test_unknown_fields_are_ignored_and_named():
-    found = read(uniqueDocumentId="x", use_prompt_shortcut=True, override_settings={"eta_noise_seed_delta": 0})
-    assert found.ignored == ("uniqueDocumentId", "use_prompt_shortcut")
-    assert found.parameters["uniqueDocumentId"] == "x"
+    settings = {"filter_nsfw": False, "sd_model_checkpoint": "xl", "eta_noise_seed_delta": 31337}
+    found = parsed(uniqueDocumentId="x", use_prompt_shortcut=True, override_settings=settings)
+    names = ("override_settings.filter_nsfw", "override_settings.eta_noise_seed_delta")
+    assert found.unused == ("uniqueDocumentId", "use_prompt_shortcut", *names)
+    assert all(name in found.notices()[0] for name in names)
+    assert read(uniqueDocumentId="x").parameters["uniqueDocumentId"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"eta": 0.5, "sampler_name": "Euler a"}, "eta"), ({"eta": 1.0, "sampler_name": "DDIM"}, "eta"),
+        ({"s_min_uncond": 0.3}, "s_min_uncond"), ({"firstphase_width": 512}, "firstphase_width"),
+        ({"script_args": ["x"]}, "script_args"), ({"image_cfg_scale": 3}, "image_cfg_scale"),
+    ],
+)  # fmt: skip
+def test_what_would_change_an_image_elsewhere_and_does_not_here_is_named(fields, name):
+    assert ignored(**fields) == (name,)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"eta": 0.5}, {"eta": 1, "sampler_name": "Euler a"}, {"eta": "0", "sampler_name": "DDIM"}]
+)
+def test_an_eta_that_the_sampler_has_or_does_not_use_is_taken(fields):
+    assert ignored(**fields) == ()
+
+
+def test_a_blur_in_each_direction_is_named_unless_it_is_the_same():
+    assert ignored(True, init_images=[PICTURE], mask=PICTURE, mask_blur=6, mask_blur_x=6, mask_blur_y=6.0) == ()
+    named = ignored(True, init_images=[PICTURE], mask=PICTURE, mask_blur_x=8, mask_blur_y=4)
+    assert named == ("mask_blur_x",)
+
+
+def test_every_sampler_scheduler_and_upscaler_that_is_listed_is_accepted():
+    for name in (*SAMPLERS, *[one["name"] for one in lists.samplers()]):
+        assert read(sampler_name=name).options.sampler in SAMPLERS
+    for name in [one[key] for one in lists.schedulers() for key in ("name", "label")]:
+        assert read(scheduler=name).options.schedule in (None, *SCHEDULES)
+    upscalers = [*lists.upscalers(OFFERS.upscalers()), *lists.latent_upscale_modes()]
+    for name in [one["name"] for one in upscalers]:
+        assert ignored(enable_hr=True, hr_upscaler=name) == ()
+    for style in [one["name"] for one in lists.prompt_styles()]:
+        assert read(styles=[style]).options.style == (style,)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +167,7 @@ def test_what_cannot_be_done_is_refused_by_name(name, value):
 
 @pytest.mark.parametrize("scripts", [{"ControlNet": {"args": []}}, {"ADetailer": {"args": [False]}}, {"x": {}}, None])
 def test_scripts_that_are_off_are_accepted(scripts):
-    assert read(alwayson_scripts=scripts).ignored == ()
+    assert ignored(alwayson_scripts=scripts) == ()
 
 
 # As webuiapi 0.9 sends a unit.
@@ -159,6 +212,36 @@ def test_units_that_cannot_be_done(change):
 
 def test_so_many_units():
     assert "9 units" in refusal(**units(*[{}] * 9))
+
+
+def test_what_a_unit_says_and_is_not_used_is_named():
+    unit = "alwayson_scripts.controlnet.args[{}].{}".format
+    crop, off = {"resize_mode": "Crop and Resize"}, {"enabled": False, "what": 1}
+    assert ignored(**units(crop)) == ignored(**units(crop | off)) == ()
+    assert ignored(**units({}, crop | {"module": "canny", "pulid_mode": "Fidelity"})) == (
+        unit(0, "resize_mode"), unit(1, "threshold_a"), unit(1, "threshold_b"), unit(1, "pulid_mode"),
+    )  # fmt: skip
+
+
+def test_a_unit_without_an_image_takes_the_init_image_and_says_so():
+    found = parsed(True, init_images=[PICTURE], **units({"image": None}, {"image": ""}))
+    path = "alwayson_scripts.controlnet.args[0].image"
+    assert found.guesses[0].option == path and len(found.guesses) == 2
+    asked = found.take(lambda _: None)
+    assert asked.controls[0].image == asked.init.image
+    assert "image" in refusal(**units({"image": None}))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        base64.encodebytes(base64.b64decode(PICTURE)).decode(), f" {PICTURE[:20]}\r\n\t{PICTURE[20:]}\n",
+        f"data:image/png;charset=utf-8;base64,{PICTURE}", f"\nDATA:image/svg+xml;base64,{PICTURE[:76]}\n{PICTURE[76:]}",
+        f"data:;base64,{PICTURE}", f"data:application/octet-stream;name=a.png;base64,{PICTURE}",
+    ],
+)  # fmt: skip
+def test_base64_as_encoders_write_it(sent):
+    assert read(True, init_images=[sent]).init.image == base64.b64decode(PICTURE)
 
 
 def test_a_model_is_taken_by_name_and_never_by_path(tmp_path):
@@ -261,7 +344,7 @@ names = some.sampled_from(
 @given(some.dictionaries(names | some.text(max_size=12), values, max_size=8), some.booleans())
 def test_whatever_is_sent_is_a_request_or_refused(data, has_init):
     try:
-        asked = read_generation(data, OFFERS, has_init=has_init)
+        asked = read_generation(Fields(data), OFFERS, has_init=has_init).take(lambda _: None)
     except Refusal as refused:
         assert refused.status == 422
     else:

@@ -19,7 +19,7 @@ def jobs():
 
 
 def answer_of(job):
-    return job.answer(lambda: False, cancel_if_gone=False)
+    return job.answer.result(PATIENCE)
 
 
 def failing(error):
@@ -93,7 +93,7 @@ def test_closing_cancels_what_runs_and_what_waits():
     jobs.submit(first)
     jobs.submit(second)
     assert running.wait(PATIENCE) and jobs.close(PATIENCE)
-    assert answer_of(first) == {"stopped": True}
+    assert answer_of(first) == {"stopped": True, "ignored_fields": []}
     for refused in (lambda: answer_of(second), lambda: jobs.submit(second)):
         with pytest.raises(Refusal) as refusal:
             refused()

@@ -14,7 +14,7 @@ from queue_programs import WritingEngine
 from mezzotint.images.encoding import encode_image
 from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.record import ImageRecord
-from mezzotint.jobs.found_images import found_images, same_model
+from mezzotint.jobs.found_images import found_images, matches_loosely, same_model
 from mezzotint.jobs.tasks import Task
 from mezzotint.protocol import Cascade, GeneratedImage, GenerateRequest, ModelRef, Output, Sampling, Stage
 
@@ -212,3 +212,14 @@ def test_a_model_with_another_vae_is_another():
     assert same_model(ModelRef(id="/models/flux", vae="v.safetensors"), made)
     assert not same_model(ModelRef(id="flux"), made)
     assert not same_model(ModelRef(id="flux", vae="w.safetensors"), made)
+
+
+@pytest.mark.parametrize("tag", ["<lora:a:1>", "<lyco:a>", ""])
+def test_tags_of_loras_may_differ_and_words_may_not(tag):
+    asked, made = (GenerateRequest(prompt=f"a {words}{tag}", cascade=Cascade(stages=(STAGE,))) for words in "xy")
+    assert matches_loosely(asked, replace(asked, prompt="a  x")) and not matches_loosely(asked, made)
+
+
+def test_a_prompt_of_unfinished_tags_takes_no_time():
+    request = GenerateRequest(prompt="<lora:" * 50_000, cascade=Cascade(stages=(STAGE,)))
+    assert matches_loosely(request, request)

@@ -3,6 +3,7 @@ import json
 import subprocess
 
 import pytest
+from minisign_made import public_line
 
 from mezzotint_package import release
 from mezzotint_package.archives import Member
@@ -63,6 +64,25 @@ def test_updates_are_told_of_every_payload(tmp_path, monkeypatch):
         "size": archive.stat().st_size,
         "sha256": hashlib.sha256(archive.read_bytes()).hexdigest(),
     }
+
+
+@pytest.mark.parametrize("key", [None, "", "untrusted comment: x\nRWQ\n"])
+def test_nothing_is_built_that_looks_for_updates_and_cannot_check_them(tmp_path, key):
+    if key is not None:
+        (tmp_path / "key.pub").write_text(key)
+    given = Options(
+        project=tmp_path, output=tmp_path, work=tmp_path, updates="https://x/", public_key=tmp_path / "key.pub"
+    )  # fmt: skip
+    with pytest.raises(PackagingError, match="has no public key for updates"):
+        Release(given, print)._key()
+
+
+def test_the_payload_has_the_key_that_updates_are_signed_by(tmp_path):
+    line = public_line(b"s" * 32)
+    (tmp_path / "packaging").mkdir()
+    (tmp_path / "packaging" / "updates.pub").write_text(f"untrusted comment: minisign public key\n{line}\n")
+    made = Release(Options(project=tmp_path, output=tmp_path, work=tmp_path, updates="https://x/"), print)
+    assert made._key() == line
 
 
 def test_a_system_gets_the_kernels_that_fit(tmp_path):

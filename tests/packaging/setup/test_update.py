@@ -4,11 +4,14 @@ import json
 import shutil
 
 import pytest
-from setup_made import installer, sha256, write_payload
+from minisign_made import minisig, public_line
+from setup_made import installer, seal, sha256, write_payload
 
 from mezzotint_setup.command import main
 from mezzotint_setup.root import Pointer, Root
 from mezzotint_setup.update import newer, platform_key
+
+SEED = b"the seed of the project's key..."  # 32 bytes
 
 
 @pytest.fixture
@@ -16,14 +19,20 @@ def release(tmp_path, server, root, payload, capsys, in_process):
     """An installed version, and a newer release on the server."""
     installer(root, payload).install("cpu")
     newer = write_payload(tmp_path / "newer", server.folder, server.url, version="2.0")
+    seal(newer, version="2.0", key=public_line(SEED))
     shutil.make_archive(str(server.folder / "payload"), "zip", newer)
     one = {"url": f"{server.url}/payload.zip", "size": (server.folder / "payload.zip").stat().st_size}
     one["sha256"] = sha256(server.folder / "payload.zip")
     index = {"format": 1, "version": "2.0", "payloads": {platform_key(): one}}
 
-    def call(*words, digest=one["sha256"], **changes):
+    seal(payload, key=public_line(SEED))
+
+    def call(*words, digest=one["sha256"], seed=SEED, **changes):
         one["sha256"] = digest
-        (server.folder / "index.json").write_text(json.dumps(index | changes))
+        content = json.dumps(index | changes).encode()
+        (server.folder / "index.json").write_bytes(content)
+        if seed:
+            (server.folder / "index.json.minisig").write_text(minisig(content, seed))
         where = ["--root", str(root), "--payload", str(payload), "--jsonl", "--index", f"{server.url}/index.json"]
         code = main([*words, *where])
         return code, json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -77,7 +86,37 @@ def test_an_archive_with_another_hash_is_refused(release, root):
     assert Root(root).usable() == "1.0-cpu"
 
 
-@pytest.mark.parametrize("address", ["http://example.org/index.json", "file:///etc/passwd"])
+@pytest.mark.parametrize(("seed", "what"), [(None, "is not signed"), (b"x" * 32, "is not what was signed")])
+def test_an_index_that_is_not_signed_by_the_project_is_refused(release, server, root, seed, what):
+    code, told = release("check-update", "--allow", seed=seed)
+    assert (code, told["code"]) == (1, "signature") and what in told["what"] and server.url in told["what"]
+    assert release("update", seed=seed)[1]["code"] == "signature"
+    assert Root(root).usable() == "1.0-cpu" and not list(Root(root).payloads.glob("*"))
+    assert release("check-update")[1]["version"] == "2.0"
+
+
+def test_a_copy_without_a_key_trusts_no_index(release, payload):
+    seal(payload)
+    told = release("check-update", "--allow")[1]
+    assert told["code"] == "signature" and "has no key" in told["what"]
+
+
+def test_an_update_brings_the_key_of_the_next_one(release, root, payload, server, tmp_path):
+    newer = write_payload(tmp_path / "newer", server.folder, server.url, version="2.0")
+    seal(newer, version="2.0", key=public_line(b"y" * 32))
+    shutil.make_archive(str(server.folder / "payload"), "zip", newer)
+    archive = server.folder / "payload.zip"
+    one = {"url": f"{server.url}/payload.zip", "size": archive.stat().st_size, "sha256": sha256(archive)}
+    payloads = {platform_key(): one}
+    release("check-update", "--allow")
+    assert release("update", payloads=payloads)[0] == 0
+    assert release("check-update", payloads=payloads)[1]["code"] == "signature"
+    assert release("check-update", payloads=payloads, seed=b"y" * 32)[1]["newer"] is False
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.org/index.json", "file:///etc/passwd", "http://127.0.0.1:x@example.org/index.json"]
+)
 def test_only_https(root, payload, address, capsys, in_process):
     words = ["check-update", "--allow", "--jsonl", "--root", str(root), "--payload", str(payload), "--index", address]
     assert main(words) == 1

@@ -18,6 +18,7 @@ def trouble_text(trouble: Trouble) -> str:
 def _what(code: str) -> str:
     """What happened, for languages that the bootstrap does not speak; its own words have the values."""
     refused = translate("EngineSetup", "The server does not give a package out")
+    other = translate("EngineSetup", "A package is not what was released")
     texts = {
         "no_room": translate("EngineSetup", "There is not enough room on the disk"),
         "read_only": translate("EngineSetup", "The folder cannot be written to"),
@@ -31,7 +32,7 @@ def _what(code: str) -> str:
         "certificate": translate("EngineSetup", "The certificate of the server is not trusted here"),
         "not_found": refused,
         "refused": refused,
-        "hash": translate("EngineSetup", "A package is not what was released"),
+        "hash": other,
         "missing_wheels": translate("EngineSetup", "The folder lacks packages"),
         "build": translate("EngineSetup", "The engine could not be installed"),
         "proof": translate("EngineSetup", "The new version does not work here, so nothing was switched"),
@@ -39,6 +40,7 @@ def _what(code: str) -> str:
         "not_allowed": translate("EngineSetup", "Looking for updates is off"),
         "no_index": translate("EngineSetup", "This copy of Mezzotint names no address for updates"),
         "index": translate("EngineSetup", "The answer about updates is not understood"),
+        "signature": other,
     }
     return texts.get(code, "")
 
@@ -78,6 +80,7 @@ def _next_step(trouble: Trouble) -> str:
         "not_allowed": translate("EngineSetup", "Allow looking for updates first."),
         "no_index": translate("EngineSetup", "Get newer versions from where this one came from."),
         "index": again,
+        "signature": again,
         "ended": retry,
         "not_started": again,
     }

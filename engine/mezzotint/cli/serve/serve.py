@@ -1,8 +1,10 @@
 """`mezzotint serve`: a local HTTP API with A1111's endpoints, for scripts and other programs."""
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from mezzotint.cli.argument_types import integer
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from mezzotint.api_server.serving import ServeSettings
     from mezzotint.cli.command_options import Commands
 
+_ORIGIN = re.compile(r"https?://[^\s/?#@*\\]+")
 _EXAMPLES = f"""\
   mezzotint serve
   mezzotint serve --port 7861 --output images -m starter-xl
@@ -109,10 +112,18 @@ def _settings(arguments: argparse.Namespace, token: str | None) -> "ServeSetting
 
 def _origin(url: str) -> str:
     """The origin as browsers write it."""
-    scheme, colon, rest = url.lower().rstrip("/").partition("://")
-    if scheme not in ("http", "https") or not colon or not rest or "/" in rest or "*" in rest:
+    found = _ORIGIN.fullmatch(url.lower().rstrip("/"))
+    if found is None or not _is_url(found[0]):
         raise UsageError(f"--allow-origin {url} is not an origin; write it as http://localhost:3000, without a path")
-    return f"{scheme}://{rest}"
+    return found[0]
+
+
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def _show(

@@ -11,7 +11,7 @@ from mezzotint.errors import AccessRefused, DownloadFailed, MezzotintError, Unkn
 from mezzotint.library.downloads.messages import HubFile, HubListing, LinkFacts, LookAtHub, LookAtLink
 from mezzotint.library.downloads.names import is_confined
 from mezzotint.library.downloads.net import TIMEOUT, headers, prepare_client, token_for
-from mezzotint.library.downloads.source import SUFFIXES
+from mezzotint.library.downloads.source import SUFFIXES, is_safe_url
 from mezzotint.library.downloads.transfer import DENIED, download_error, status_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _licence(model: "HubModel") -> str:
     licence = card.get("license_name") or card.get("license") if card is not None else None
     link = card.get("license_link") if card is not None else None
     name = plain(licence) if isinstance(licence, str) else "not stated"
-    return f"{name} ({plain(link, 200)})" if isinstance(link, str) and link.startswith("https://") else name
+    return f"{name} ({plain(link, 200)})" if isinstance(link, str) and is_safe_url(link) else name
 
 
 def _text(asked: LookAtHub, commit: str, file: HubFile, token: str | None) -> tuple[bool, str | None]:
