@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.families.detected import Detected, variant_guess
@@ -91,11 +91,11 @@ class FlowFamily(ABC):
 
     def guess(self, checkpoint: Checkpoint, variant: str) -> Guess | None:
         """The variant if only the name says it, or nothing does; None if shapes or configurations do."""
-        nameless = checkpoint.path.with_name(f"model{checkpoint.path.suffix}")
-        where = nameless if isinstance(checkpoint, FileCheckpoint) else Path(nameless.name)
+        is_file = isinstance(checkpoint, FileCheckpoint)
+        where = checkpoint.path.with_stem("model") if is_file else Path("model")
         if self._variant_of(replace(checkpoint, path=where)) != variant:
-            reason = f"its name, {plain(checkpoint.path.name, 100)}"
-        elif self.tells_by_name and isinstance(checkpoint, FileCheckpoint) and self._named(checkpoint) is None:
+            reason = f"its name, {plain(published_name(checkpoint.path), 100)}"
+        elif isinstance(checkpoint, FileCheckpoint) and self.tells_by_name and self._named(checkpoint) is None:
             reason = f"a name that says neither {' nor '.join(self.spec.variants)}"
         else:
             return None
