@@ -68,7 +68,7 @@ def _recipe(variant: str, words: str, *, own: bool, unet: LcmUnet) -> Recipe:
 
 
 # "Hyper" alone is common in names, so Hyper-SD is recognised by what follows it.
-_NAMED = {"lightning": "lightning", "turbo": "turbo", "lcm|dmd": "lcm", r"hyper (sd|sdxl|\d+ steps?)": "lightning"}
+_NAMED = {"lightning": "lightning", "turbo": "turbo", "lcm|dmd": "lcm", r"hyper ?(sd|sdxl|\d+ steps?)": "lightning"}
 
 
 def _variant_of(words: str) -> tuple[str, str] | None:

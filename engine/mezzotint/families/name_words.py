@@ -3,7 +3,8 @@
 import re
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_JOINED = re.compile(r"(sdxl|xl)(?=[a-z]{4})")  # which people write before a word without a space: XLTURBO
+# Names of families that people write before a word without a space: XLTURBO, fluxkontext.
+_JOINED = re.compile(r"(sdxl|xl|zimage|qwenimage|qwen|klein|krea|chroma|flux)(?=[a-z]{4})")
 _NEGATED = re.compile(r"\b(no|not|non|without|de|un|anti)( an?| for)? $")
 
 

@@ -45,8 +45,8 @@ from mezzotint.stages.images.references import read_references
 from mezzotint.stages.images.request_images import Size
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.images.upscalers import FindUpscaler
-from mezzotint.stages.model_notices import model_notices
 from mezzotint.stages.models.loras import JobLoras
+from mezzotint.stages.models.model_notices import model_notices
 from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.refining import tiling_notice

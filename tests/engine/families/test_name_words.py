@@ -12,6 +12,7 @@ from mezzotint.families.name_words import said_in, words_of
         ("wildcardxXLTURBO_v10", "wildcardx xl turbo v 10"),
         ("noobaiXL-vPred10", "noobai xl v pred 10"),
         ("xlturbo", "xl turbo"),
+        ("qwenimageedit", "qwenimage edit"),
         ("日本", ""),
     ],
 )

@@ -27,8 +27,7 @@ def _check(component: Component, said: object) -> None:
         raise _refused(component, f"is quantized by {plain(method, 60)}, which is not supported")
     if method == "bitsandbytes":
         return
-    from mezzotint.quantization.fp8 import Fp8
-    from mezzotint.quantization.scaled import ScaledWeight
+    from mezzotint.quantization.fp8 import Fp8, ScaledWeight
 
     size = config.get("weight_block_size")
     columns = size[1] if isinstance(size, list) and len(size) == 2 else None

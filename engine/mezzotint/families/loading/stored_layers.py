@@ -53,16 +53,15 @@ def in_form(whole: WholeLayer, form: "Form") -> WholeLayer:
 def can_dequantize(format_: "Format") -> bool:
     """Whether a layer of this format is dequantized where a network needs its weight in full precision."""
     from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
-    from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.fp8 import Fp8, ScaledWeight
     from mezzotint.quantization.gguf_blocks import GgufBlocks
-    from mezzotint.quantization.scaled import ScaledWeight
 
     return isinstance(format_, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks | ScaledWeight)
 
 
 def is_always_dequantized(format_: "Format") -> bool:
     """Whether no layer of this format stays in it in memory."""
-    from mezzotint.quantization.scaled import ScaledWeight
+    from mezzotint.quantization.fp8 import ScaledWeight
 
     return isinstance(format_, ScaledWeight)
 
@@ -82,10 +81,9 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     from mezzotint.quantization.codebook4 import Codebook4
     from mezzotint.quantization.formats import Int8, Nf4
     from mezzotint.quantization.fp4 import Fp4
-    from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.fp8 import Fp8, ScaledWeight
     from mezzotint.quantization.gguf_blocks import GgufBlocks
     from mezzotint.quantization.nf4 import BLOCK
-    from mezzotint.quantization.scaled import ScaledWeight
     from mezzotint.quantization.svdquant.format import SvdQuant
 
     of_rows = Int8 | Codebook4 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks | ScaledWeight | SvdQuant

@@ -13,7 +13,7 @@ _NOT_WEIGHTS = re.compile(
         (
             r"(^|\.)(position_ids|logit_scale|logit_bias|inv_freq|num_batches_tracked)$",
             r"^(alphas_cumprod.*|betas|sqrt_.*|log_one_minus_.*|posterior_.*|logvar|lvlb_weights|denoiser\.sigmas)$",
-            r"^model_ema\.",  # averages of the same weights
+            r"^(model_ema|first_stage_model\.loss)\.",  # averages of the same weights; what judged the VAE
             r"^(scaled_fp8|v_pred|ztsnr|edm_\w+|__\w+__)$",  # marks
             r"(^|\.)(scale_input|input_scale|scale_output|output_scale|comfy_quant)$",
             r"(^|\.)(spiece_model|tekken_model|tokenizer_\w+)$",

@@ -14,11 +14,10 @@ from mezzotint.checkpoints.header import TensorSpec
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, Int8
-from mezzotint.quantization.fp8 import Fp8
+from mezzotint.quantization.fp8 import Fp8, ScaledWeight
 from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer
 from mezzotint.quantization.layouts.layout import Decoder, Parsed, Specs
 from mezzotint.quantization.layouts.undescribed import INTEGERS, program_of
-from mezzotint.quantization.scaled import ScaledWeight
 
 WEIGHT_SCALES = ("scale_weight", "weight_scale", "weight_scale_inv")
 INPUT_SCALES = ("scale_input", "input_scale", "scale_output", "output_scale")  # unused: inputs get scales of their own

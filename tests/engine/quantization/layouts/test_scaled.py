@@ -8,8 +8,7 @@ from safetensors.torch import save_file
 from mezzotint.errors import ModelRefused
 from mezzotint.families.loading.original_names import THIRDS
 from mezzotint.families.loading.stored_layers import StoredLayers, dequantized, is_always_dequantized, rows_of
-from mezzotint.quantization.fp8 import Fp8
-from mezzotint.quantization.scaled import ScaledWeight
+from mezzotint.quantization.fp8 import Fp8, ScaledWeight
 
 E4, E5 = torch.float8_e4m3fn, torch.float8_e5m2
 

@@ -7,7 +7,7 @@ import pytest
 from mezzotint.families.detected import Detected, variant_guess
 from mezzotint.parsed import Guess
 from mezzotint.protocol import Cascade, ModelDefaults, Sampling, Stage
-from mezzotint.stages.model_notices import model_notices
+from mezzotint.stages.models.model_notices import model_notices
 
 BEST = ModelDefaults(width=1024, height=1024, steps=4, guidance_scale=1.0)
 V = Guess(assumed="v_prediction", reason="m.yaml beside it", option="--prediction-type")
