@@ -12,6 +12,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.detection import detect
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.known import family_of
+from mezzotint.families.loading import on_disk
 from mezzotint.families.loading.networks import load_components
 
 WEIGHTS = {"transformer": "diffusion_pytorch_model.safetensors", "text_encoder": "model.safetensors"}
@@ -72,3 +73,14 @@ def test_scales_that_are_said_must_be_there(pixart):
     say(pixart, "transformer", {"quant_method": "fp8"})
     with pytest.raises(ModelRefused, match="is said to be quantized by fp8, but .* has no scale"):
         detect(open_checkpoint(pixart))
+
+
+def test_scales_of_weights_that_stay_on_disk_are_applied_as_they_are_read(pixart, monkeypatch):
+    monkeypatch.setattr(on_disk, "_LEAST", 0)
+    wanted = say(pixart, "transformer", None, scale_weight=torch.tensor([1 / 64]))
+    checkpoint = open_checkpoint(pixart)
+    sources = family_of("pixart").sources(checkpoint, detect(checkpoint))
+    here = torch.device("cpu")
+    model = LoadedModel(sources=sources, device=here, dtype=torch.float32, from_disk=frozenset({"transformer"}))
+    load_components(model, ["transformer"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
+    assert wanted and all(torch.equal(model.on_disk["transformer"][name].tensor(), wanted[name]) for name in wanted)
