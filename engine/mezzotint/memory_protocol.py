@@ -87,7 +87,7 @@ class Advice:
 
     kind: AdviceKind
     seconds: float | None  # of all phases, as planned with them; None: depends on the image
-    loss: float | None = None  # measured on the bundled models: distance in the judge's features, 0 to 1
+    loss: float | None = None  # distance in the judge's features, 0 to 1; None: not measured on this model
     model: str | None = None
     steps: int | None = None  # the model's default
     quantization: Quantization | None = None

@@ -72,6 +72,9 @@ class ModelInfo:
     references: int = 0  # maximum number of reference images
     guidance: Guidance = "cfg"  # embedded: the network is given the scale, and has no negative prompt
     conditional_refiner: bool = False  # it enlarges finished images, and generates none by itself
+    prediction_type: str = ""  # what its network predicts: epsilon, v_prediction, flow_prediction; empty: unknown
+    prediction_reason: str = ""  # what says so
+    notices: tuple[str, ...] = ()  # what is only assumed of it, and settings beside it that are not used
 
 
 def faster_models(model: ModelInfo, models: Iterable[ModelInfo]) -> tuple[FastModel, ...]:

@@ -81,7 +81,13 @@ def loaded(folder: Path, *components: str) -> LoadedModel:
     detected = detect(checkpoint)
     sources = family_of(detected.family).sources(checkpoint, detected)
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
-    load_components(model, components or sources.components, on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(
+        model,
+        components or sources.components,
+        on_bytes=lambda *_: None,
+        cancelled=lambda: False,
+        notify=lambda _: None,
+    )
     return model
 
 

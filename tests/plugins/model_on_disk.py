@@ -41,7 +41,14 @@ def load_from(
     )
     counted: list[int] = []
     names = [name for name, part in sources.components.items() if part.files]
-    load_components(model, names, on_bytes=lambda _, n: counted.append(n), cancelled=lambda: False, cache=cache)
+    load_components(
+        model,
+        names,
+        on_bytes=lambda _, n: counted.append(n),
+        cancelled=lambda: False,
+        notify=lambda _: None,
+        cache=cache,
+    )
     assert sum(counted) <= sum(part.bytes for part in sources.components.values())
     return model
 

@@ -38,7 +38,7 @@ class TinyTraining:
             quantization=choices,
         )
         names = [name for name in self.model.sources.components if name != "vae"]
-        load_components(self.model, names, on_bytes=lambda *_: None, cancelled=lambda: False)
+        load_components(self.model, names, on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
         self.network = self.model.networks[self.family.denoiser_component]
         for network in self.model.networks.values():
             network.requires_grad_(False)

@@ -341,6 +341,9 @@ def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> F
         references=detected.references,
         guidance=detected.guidance,
         conditional_refiner=detected.conditional_refiner,
+        prediction_type=detected.prediction_type,
+        prediction_reason=detected.prediction_reason,
+        notices=detected.notices,
     )
     previews = tuple(dict.fromkeys((*preview_folders_near(path), *where.previews)))
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected, preview_folders=previews)

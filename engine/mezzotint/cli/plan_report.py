@@ -19,6 +19,7 @@ _COSTS: dict[AdviceKind, str] = {
     "shrink": "images differ",
     "hires": "composed at the smaller size; details are added by the second pass",
 }
+_MEASURABLE = ("weights", "cache", "tokens", "shrink")  # whose losses differ from model to model
 
 
 def report(plan: Plan) -> str:
@@ -57,7 +58,9 @@ def _advice(advice: Advice, plan: Plan) -> tuple[str, ...]:
         time = f"{_seconds(advice.seconds)} instead of {_seconds(plan.seconds)}"
     cost = _COSTS[advice.kind]
     if advice.loss is not None:
-        cost += f": by {advice.loss:.1%}, as measured on the bundled models".replace("%", " %")
+        cost += f": by {advice.loss:.1%}, as measured on this model".replace("%", " %")
+    elif advice.kind in _MEASURABLE:
+        cost += ", how much was not measured on this model"
     return f"  {options_of(advice)}", time, cost
 
 

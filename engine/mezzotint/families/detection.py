@@ -7,18 +7,23 @@ from pathlib import Path
 
 from mezzotint.checkpoints.folder import Component, FolderCheckpoint, published_name
 from mezzotint.checkpoints.foreign_kind import gguf_advice
-from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import is_gguf
 from mezzotint.errors import ModelRefused
 from mezzotint.families.architectures.table import Architecture, read_architecture
-from mezzotint.families.detected import Detected
+from mezzotint.families.checkpoint_yaml import yaml_beside
+from mezzotint.families.detected import Detected, variant_guess
 from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.foreign import is_sd15, missing_parts, why_not_whole
+from mezzotint.families.foreign_models import foreign_model, resembling_model
 from mezzotint.families.known import FLOW_FAMILIES, family_of, supported
+from mezzotint.families.loading.folder_quantization import check_quantization
 from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.name_words import words_of
+from mezzotint.families.prediction import Prediction, prediction_of_file, unfollowed
+from mezzotint.parsed import Guess
 from mezzotint.protocol import ModelDefaults, PredictionType
 
 _SDXL_PIPELINES = (
@@ -49,7 +54,6 @@ _UNET = "model.diffusion_model."
 _SCALES = (".weight_scale", ".comfy_quant", ".weight.absmax")
 _LARGEST_SIDE = 4096  # latents
 _MOST_LEVELS = 8
-_TRUE = ("true", "1", "yes")
 
 
 def detect(checkpoint: Checkpoint) -> Detected:
@@ -81,6 +85,8 @@ def _detect_folder(folder: FolderCheckpoint) -> Detected:
         found = family.detect(folder)
     else:
         raise _refused(folder.path, f"a model for {plain(folder.pipeline_class)} cannot be run. {supported()}")
+    for component in folder.components.values():
+        check_quantization(component)
     return _with_settings(found, folder)
 
 
@@ -90,26 +96,27 @@ def _unet_folder(folder: FolderCheckpoint, family: str) -> Detected:
     if family == "sd15" and unet.get("cross_attention_dim") == _SD2_WIDTH:
         raise _refused(folder.path, f"a Stable Diffusion 2 model cannot be run. {supported()}")
     variant = _variant(folder.path, family, unet.get("in_channels"))
-    prediction, zero_snr = _noise_of_scheduler(folder, scheduler)
+    noise = _noise_of_scheduler(folder, scheduler)
     side = _side(folder, unet, _SIDES[family])
     if family == "sdxl" and "text_encoder" not in folder.components:
-        return _unet_model(family, "refiner", None, side, prediction, zero_snr)
-    recipe = recipe_of(published_name(folder.path), _hint(folder, prediction, zero_snr), _lcm(unet))
-    return _unet_model(family, variant, recipe, side, prediction, zero_snr)
+        return _unet_model(family, "refiner", None, side, noise)
+    recipe = recipe_of(published_name(folder.path), _hint(folder, noise), _lcm(unet))
+    return _unet_model(family, variant, recipe, side, noise)
 
 
 def _pixart_folder(folder: FolderCheckpoint) -> Detected:
     transformer = _config(folder, "transformer")
     architecture = _architecture(folder, transformer.get("architecture", {}))
-    prediction, zero_snr = _noise_of_scheduler(folder, _config(folder, "scheduler"))
+    noise = _noise_of_scheduler(folder, _config(folder, "scheduler"))
     side = _side(folder, transformer, 1024)
     few = _class_of(folder, "scheduler") == "LCMScheduler"
     return Detected(
         family="pixart",
         variant=_PIXART_PIPELINES[folder.pipeline_class],
         defaults=ModelDefaults(width=side, height=side, steps=4 if few else 20, guidance_scale=1.0 if few else 4.5),
-        prediction_type=prediction,
-        zero_terminal_snr=zero_snr,
+        prediction_type=noise.type,
+        prediction_reason=noise.reason,
+        zero_terminal_snr=noise.zero_snr,
         sampler=None,
         schedule=None,
         conditional_refiner=architecture.condition != "none",
@@ -138,12 +145,14 @@ def _class_of(folder: FolderCheckpoint, name: str) -> str:
     return _component(folder, name).class_name
 
 
-def _noise_of_scheduler(folder: FolderCheckpoint, config: Mapping[str, object]) -> tuple[PredictionType, bool]:
+def _noise_of_scheduler(folder: FolderCheckpoint, config: Mapping[str, object]) -> Prediction:
     class_name = _class_of(folder, "scheduler")
     if class_name.startswith("EDM"):
         raise _refused(folder.path, f"models trained on EDM noise ({class_name}) cannot be run. {supported()}")
     said = config.get("prediction_type", "epsilon")
-    return _prediction(folder.path, said), config.get("rescale_betas_zero_snr") is True
+    reason = "its scheduler's configuration" if "prediction_type" in config else "nothing says otherwise"
+    zero_snr = config.get("rescale_betas_zero_snr") is True
+    return Prediction(type=_prediction(folder.path, said), zero_snr=zero_snr, reason=reason)
 
 
 def _prediction(path: Path, said: object) -> PredictionType:
@@ -166,7 +175,7 @@ def _side(folder: FolderCheckpoint, network: Mapping[str, object], fallback: int
     return side
 
 
-def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) -> str | None:
+def _hint(folder: FolderCheckpoint, noise: Prediction) -> str | None:
     """The distilled variant that the scheduler suggests, or None.
 
     SDXL-Turbo is published with an ancestral sampler on trailing timesteps, which hardly any other model uses; plain
@@ -176,7 +185,7 @@ def _hint(folder: FolderCheckpoint, prediction: PredictionType, zero_snr: bool) 
     if class_name == "LCMScheduler":
         return "lcm"
     trailing = _config(folder, "scheduler").get("timestep_spacing") == "trailing"
-    if not trailing or zero_snr or prediction != "epsilon":
+    if not trailing or noise.zero_snr or noise.type != "epsilon":
         return None
     return "turbo" if class_name == "EulerAncestralDiscreteScheduler" else None
 
@@ -217,11 +226,14 @@ def _text(value: object) -> str | None:
 
 def _detect_file(file: FileCheckpoint) -> Detected:
     header = logical_header(file.header)
+    if resembling := resembling_model(header.tensors):
+        raise _refused(file.path, f"{resembling}, which cannot be run. {supported()}")
     for flow in FLOW_FAMILIES:
         if flow.is_in(file, header.tensors):
             return flow.detect(file)
     if is_gguf(file.path):
-        raise _refused(file.path, gguf_advice())
+        foreign = foreign_model(header.tensors, header.metadata.get("general.architecture", ""))
+        raise _refused(file.path, f"{foreign}, which cannot be run. {supported()}" if foreign else gguf_advice())
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {supported()}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):
@@ -232,36 +244,19 @@ def _detect_file(file: FileCheckpoint) -> Detected:
     kernel = header.tensors[_UNET + "input_blocks.0.0.weight"].shape
     variant = _variant(file.path, family, kernel[1] if len(kernel) == 4 else None)
     words = _file_words(file.path, header.metadata)
-    prediction, zero_snr = _noise_of_file(header, words)
+    beside = yaml_beside(file.path)
+    noise = prediction_of_file(header, words, beside)
     refiner = family == "sdxl" and "conditioner.embedders.1.model.text_projection" not in header.tensors
     lcm: LcmUnet = "embeds_guidance" if _UNET + "time_embed.cond_proj.weight" in header.tensors else "plain"
     recipe = None if refiner else recipe_of(words, None, lcm)
     side = _side_of_file(header.metadata) or (recipe.side if recipe else None) or _SIDES[family]
-    return _unet_model(family, "refiner" if refiner else variant, recipe, side, prediction, zero_snr)
+    found = _unet_model(family, "refiner" if refiner else variant, recipe, side, noise)
+    return replace(found, unused=unfollowed(beside, noise))
 
 
 def _file_words(path: Path, metadata: Mapping[str, str]) -> str:
     said = (metadata.get(name, "") for name in ("modelspec.title", "ss_output_name"))
-    return " ".join((path.stem, *said))
-
-
-def _noise_of_file(header: Header, words: str) -> tuple[PredictionType, bool]:
-    if any(name in header.tensors for name in ("edm_mean", "edm_std", "edm_vpred.sigma_max")):
-        raise _refused(header.path, f"models trained on EDM noise (Playground, CosXL) cannot be run. {supported()}")
-    if re.search(r"1[-_ ]?step[-_ ]?x0", words.lower()):
-        raise _refused(header.path, f"one-step models that predict the image (x0) cannot be run. {supported()}")
-    metadata = header.metadata
-    said = metadata.get("modelspec.prediction_type", "").lower()
-    flags = ("ss_v_parameterization", "ss_v_prediction", "ss_v_pred")
-    by_metadata = said in ("v", "v_prediction", "v-prediction") or any(_true(metadata, name) for name in flags)
-    by_name = not said and re.search(r"(?<![a-z])v[-_ ]?pred", words.lower()) is not None
-    zero_snr = "ztsnr" in header.tensors or _true(metadata, "ss_zero_terminal_snr")
-    velocity = "v_pred" in header.tensors or by_metadata or by_name
-    return ("v_prediction" if velocity else "epsilon"), zero_snr
-
-
-def _true(metadata: Mapping[str, str], name: str) -> bool:
-    return metadata.get(name, "").lower() in _TRUE
+    return " ".join(map(words_of, (path.stem, *said)))
 
 
 def _side_of_file(metadata: Mapping[str, str]) -> int | None:
@@ -280,23 +275,32 @@ def _variant(path: Path, family: str, channels: object) -> str:
     return "inpaint" if channels == _INPAINT_CHANNELS else "base"
 
 
-def _unet_model(
-    family: str, variant: str, recipe: Recipe | None, side: int, prediction: PredictionType, zero_snr: bool
-) -> Detected:
+def _unet_model(family: str, variant: str, recipe: Recipe | None, side: int, noise: Prediction) -> Detected:
+    defaults = ModelDefaults(
+        width=side,
+        height=side,
+        steps=recipe.steps if recipe else _STEPS,
+        guidance_scale=recipe.guidance_scale if recipe else _GUIDANCE[family],
+    )
     return Detected(
         family=family,
         variant=recipe.variant if recipe else variant,
-        defaults=ModelDefaults(
-            width=side,
-            height=side,
-            steps=recipe.steps if recipe else _STEPS,
-            guidance_scale=recipe.guidance_scale if recipe else _GUIDANCE[family],
-        ),
-        prediction_type=prediction,
-        zero_terminal_snr=zero_snr,
+        variant_guess=_recipe_guess(recipe, defaults),
+        defaults=defaults,
+        prediction_type=noise.type,
+        prediction_reason=noise.reason,
+        prediction_guess=noise.guess,
+        zero_terminal_snr=noise.zero_snr,
         sampler=recipe.sampler if recipe else None,
         schedule=recipe.schedule if recipe else None,
     )
+
+
+def _recipe_guess(recipe: Recipe | None, defaults: ModelDefaults) -> Guess | None:
+    if recipe is None or recipe.guessed is None:
+        return None
+    guess = variant_guess(recipe.variant, defaults, f"'{recipe.guessed}' in its name")
+    return guess if recipe.sampler is None else replace(guess, option=f"{guess.option}, --sampler")
 
 
 def _refused(path: Path, what: str) -> ModelRefused:

@@ -17,7 +17,7 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.known import family_of
 from mezzotint.families.loading.original_names import layout_of, place
 from mezzotint.families.loading.routing import route
-from mezzotint.families.loading.stored_layers import can_dequantize, find_layers
+from mezzotint.families.loading.stored_layers import can_dequantize, find_layers, is_always_dequantized
 from mezzotint.families.pixart.family import MAX_TOKENS
 from mezzotint.memory.footprints.footprint import BlockFootprint, ComponentFootprint, ModelFootprint
 from mezzotint.memory.footprints.graph_hash import graph_hash
@@ -203,7 +203,7 @@ def _as_stored(sources: ModelSources, part: ComponentFootprint) -> ComponentFoot
 def _is_dequantized(class_name: str, layer: "StoredLayer", names: Sequence[str]) -> bool:
     """Whether a layer that is quantized in its file has 16 bits in memory."""
     kept = any(is_kept(class_name, name.removesuffix(_WEIGHT)) or _EMBEDDING.search(name) for name in names)
-    return kept and can_dequantize(layer.format)
+    return is_always_dequantized(layer.format) or (kept and can_dequantize(layer.format))
 
 
 class _Inside(Collection[str]):

@@ -4,24 +4,29 @@ import re
 from collections.abc import Iterable
 
 from mezzotint.checkpoints.plain_text import plain
+from mezzotint.families.foreign_models import foreign_model
 
 _SD15 = "a Stable Diffusion 1 model"
-# The first pattern that matches any tensor name decides, so specific patterns come before general ones.
-_FILES: tuple[tuple[str, str], ...] = (
+# The first pattern that matches any tensor name decides, so specific patterns come before general ones; models that
+# cannot be run come between the two tables.
+_ADDITIONS: tuple[tuple[str, str], ...] = (
     (r"(^|\.)(lora_(down|up|A|B)|hada_w1_a|lokr_w[12]|oft_(blocks|diag|R))(\.|_|$)|^(lora|oft)_(unet|te)", "a LoRA"),
     (r"(^|\.)(input_hint_block|controlnet_cond_embedding|controlnet_blocks)\.|^control_model\.", "a ControlNet"),
     (r"^(ip_adapter|image_proj)\.", "an IP-Adapter"),
     (r"(^|\.)motion_modules\.", "an AnimateDiff motion module"),
     (r"^(emb_params|string_to_param.*|clip_[gl]|<.+>)$", "a textual-inversion embedding"),
+)
+_PARTS_AND_OTHERS: tuple[tuple[str, str], ...] = (
     (r"(^|\.)joint_blocks\.0\.", "a Stable Diffusion 3 model"),
     (r"(^|\.)single_stream_modulation\.", "a FLUX.2 model"),
     (r"(^|\.)distilled_guidance_layer\.", "a Chroma model"),
     (r"(^|\.)double_blocks\.0\.", "a FLUX model"),
     (r"(^|\.)single_transformer_blocks\.0\.", "a FLUX model"),
-    (r"(^|\.)cap_embedder\.", "a Z-Image or Lumina model"),
-    (r"(^|\.)(txtfusion|txt_norm|txt_in)\.", "a Qwen-Image or kindred model"),
+    (r"(^|\.)cap_embedder\.", "a Z-Image model"),
+    (r"(^|\.)txtfusion\.", "a Krea 2 model"),
+    (r"(^|\.)(txt_norm|txt_in)\.", "a Qwen-Image model"),
     (r"(^|\.)(adaln_single\.linear|t_block\.1)\.", "a PixArt network alone"),
-    (r"(^|\.)blocks\.0\.cross_attn\.", "a Sana or Wan model"),
+    (r"(^|\.)blocks\.0\.cross_attn\.", "a Sana model"),
     (r"^cond_stage_model\.transformer\.", _SD15),
     (r"^cond_stage_model\.model\.", "a Stable Diffusion 2 model"),
     (r"^(model\.diffusion_model\.)?label_emb\.0\.0\.", "an SDXL UNet alone"),
@@ -72,11 +77,14 @@ def missing_parts(names: Iterable[str]) -> tuple[str, ...]:
 def kind_of_file(names: Iterable[str]) -> str:
     """Describe what an unsupported file seems to be."""
     known = sorted(names)
-    for pattern, kind in _FILES:
-        expression = re.compile(pattern)
-        if any(expression.search(name) for name in known):
-            return kind
-    return f"a model of no known kind (its tensors are named like {plain(known[0], 80) if known else 'nothing'})"
+    kind = _first(_ADDITIONS, known) or foreign_model(known) or _first(_PARTS_AND_OTHERS, known)
+    example = plain(known[0], 80) if known else "nothing"
+    return kind or f"a model of no known kind (its tensors are named like {example})"
+
+
+def _first(table: tuple[tuple[str, str], ...], names: list[str]) -> str | None:
+    """The kind of the first pattern that matches a name."""
+    return next((kind for pattern, kind in table if any(map(re.compile(pattern).search, names))), None)
 
 
 def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
@@ -89,5 +97,7 @@ def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
     kind = kind_of_file(known)
     if kind == _SD15:
         return f"{kind} that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
+    if kind == foreign_model(known):
+        return f"{kind}, which cannot be run."
     advice = "; give it beside a model, with --lora" if kind == "a LoRA" else ""
     return f"{kind} cannot be run by itself{advice}."

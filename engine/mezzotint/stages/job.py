@@ -46,6 +46,7 @@ from mezzotint.stages.images.request_images import Size
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.images.upscalers import FindUpscaler
 from mezzotint.stages.models.loras import JobLoras
+from mezzotint.stages.models.model_notices import model_notices
 from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
 from mezzotint.stages.refining import tiling_notice
@@ -285,6 +286,8 @@ class Job:
     def _warn(self, setup: CascadeSetup) -> None:
         if any(has_lora_tags(words) for words in all_prompts(self._request)):
             self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
+        for message in model_notices(setup, self._request.cascade):
+            self._notice("model_assumed", message)
         for stage in setup.stages:
             for message in stage.left_out:
                 self._notice("control_left_out", message)

@@ -61,7 +61,7 @@ class Encoders:
     def load_text(self) -> None:
         """Load what encodes texts, to stay in memory while it is trained or reads what is trained."""
         names = self._names("text_encoder", "tokenizer")
-        load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
+        load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled, notify=lambda _: None)
         for name in names:
             if name in self._model.networks:
                 self._model.networks[name].requires_grad_(False)
@@ -91,7 +91,9 @@ class Encoders:
         own, self._model.device = self._model.device, device
         names = self._names(*prefixes)
         try:
-            load_components(self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled)
+            load_components(
+                self._model, names, on_bytes=lambda *_: None, cancelled=self._cancelled, notify=lambda _: None
+            )
             yield
         finally:
             self._model.device = own

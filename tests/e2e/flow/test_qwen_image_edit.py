@@ -210,7 +210,7 @@ def test_an_encoder_in_fp8_stays_so_with_its_vision_tower(plus, images, tmp_path
     found = Catalog.standard().find(ModelRef(id=str(tmp_path / "0" / "diffusion_models" / file.name)))
     sources = QwenImageEdit().sources(found.checkpoint, found.detected)
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32)
-    load_components(model, ["text_encoder"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, ["text_encoder"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     layers = {name for name, _ in quantized_layers(model.networks["text_encoder"])}
     assert "visual.blocks.0.attn.qkv" in layers and "language_model.layers.0.mlp.up_proj" in layers
     assert not any("merger" in layer or "embed" in layer for layer in layers)

@@ -57,6 +57,8 @@ def test_models_are_listed_with_what_they_are(catalog_of, bundled, models):
             width=128, height=128, steps=12, guidance_scale=3.5, sampler="dpmpp_2m", schedule="default"
         ),
         problem=None,
+        prediction_type="epsilon",
+        prediction_reason="its scheduler's configuration",
     )
     assert (listed["base"].layout, listed["base"].family, listed["base"].source) == ("folder", "sdxl", "folder")
     file = listed["juggernaut_xl"]

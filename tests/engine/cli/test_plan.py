@@ -180,7 +180,8 @@ def test_known_models_on_given_machines_need_no_torch():
 def test_what_would_make_it_faster_is_told_with_its_cost(command):
     done = command("plan", "sdxl", "--vram", "8GB", "--ram", "32GB")
     faster = done.out.partition("faster:")[2]
-    assert "--quant int8" in faster and " instead of " in faster and "as measured on the bundled models" in faster
+    assert "--quant int8" in faster and " instead of " in faster
+    assert "images differ slightly, how much was not measured on this model" in faster and " %" not in faster
     assert "--step-cache auto" in faster and "depends on the image" in faster
     large = command("plan", "sdxl", "--vram", "24GB", "--size", "2048x2048", "--ram", "32GB").out
     assert "--size 1024x1024 --hires 2" in large and "--tokens todo" in large and "--deep-shrink 2" in large

@@ -42,7 +42,7 @@ def networks(path, quantization=None):
         sources=sources, device=torch.device("cpu"), dtype=torch.float32, quantization=quantization or {}
     )
     names = [name for name, source in sources.components.items() if source.files]
-    load_components(model, names, on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, names, on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     return model.networks
 
 

@@ -246,11 +246,48 @@ def test_files(checkpoint, expected):
         (file("noobaiXLNAIXL_vPred10Version.safetensors"), "v_prediction", False),
         (file("x-vpred.safetensors", {"modelspec.prediction_type": "epsilon"}), "epsilon", False),
         (file("improvpredator.safetensors"), "epsilon", False),
+        (file("mix-no-v-pred.safetensors"), "epsilon", False),
+        (file("notVpred.safetensors"), "epsilon", False),
     ],
 )
 def test_how_files_say_what_they_predict(checkpoint, prediction, zero_snr):
     found = detect(checkpoint)
     assert (found.prediction_type, found.zero_terminal_snr) == (prediction, zero_snr)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "said"),
+    [
+        (file("realistic_turbodiesel.safetensors"), ()),
+        (file("withoutLightning.safetensors"), ()),
+        (
+            file("Lightning McQueen mix.safetensors"),
+            (
+                "lightning with 4 steps at guidance 1 is assumed, from 'lightning' in its name; --steps, --guidance, "
+                "--sampler overrides it",
+            ),
+        ),
+        (
+            file("mix.safetensors", {"modelspec.title": "Mix v-pred"}),
+            ("v_prediction is assumed, from 'v pred' in its name; --prediction-type overrides it",),
+        ),
+        (file("vpred.safetensors", extra=["v_pred"]), ()),
+    ],
+)
+def test_what_only_a_name_says_is_a_guess(checkpoint, said):
+    assert detect(checkpoint).notices == said
+
+
+def test_a_yaml_beside_a_file_goes_before_its_name_and_after_its_metadata(tmp_path):
+    (tmp_path / "m.yaml").write_text("model: {params: {parameterization: v}}")
+    found = detect(replace(file(), path=tmp_path / "m.safetensors"))
+    assert (found.prediction_type, found.prediction_reason) == ("v_prediction", "m.yaml beside it")
+    assert found.notices == ("v_prediction is assumed, from m.yaml beside it; --prediction-type overrides it",)
+    found = detect(replace(file(metadata={"modelspec.prediction_type": "epsilon"}), path=tmp_path / "m.safetensors"))
+    assert (found.prediction_type, found.prediction_reason) == ("epsilon", "its metadata, modelspec.prediction_type")
+    assert found.notices == (
+        "not used: the prediction type in m.yaml, because of its metadata, modelspec.prediction_type",
+    )
 
 
 @pytest.mark.parametrize(

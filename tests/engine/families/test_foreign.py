@@ -3,6 +3,7 @@
 import pytest
 
 from mezzotint.families.foreign import kind_of_file, missing_parts, why_not_whole
+from mezzotint.families.foreign_models import foreign_model, resembling_model
 
 UNET = "model.diffusion_model."
 WHOLE = (
@@ -52,6 +53,59 @@ def test_kinds(names, kind):
     assert kind in kind_of_file(names)
     assert missing_parts(names)
     assert kind_of_file(names) in why_not_whole(names, missing_parts(names))
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["net.blocks.0.mlp.layer1.weight", "net.llm_adapter.blocks.0.cross_attn.q_proj.weight"], "an Anima model"),
+        (["net.blocks.0.mlp.layer1.weight", "net.blocks.0.cross_attn.q_proj.weight"], "a Cosmos Predict 2 model"),
+        (["blocks.0.cross_attn.k.weight", "text_embedding.0.weight", "head.modulation"], "a Wan video model"),
+        (["blocks.0.cross_attn.kv_linear.weight"], "a Sana model"),
+        (
+            ["txt_in.individual_token_refiner.blocks.0.norm1.weight", "double_blocks.0.img_attn.qkv.weight"],
+            "a HunyuanImage 2.1 model",
+        ),
+        (
+            ["txt_in.individual_token_refiner.blocks.0.norm1.weight", "vector_in.in_layer.weight"],
+            "a HunyuanVideo model",
+        ),
+        (["double_blocks.0.img_attn.qkv.weight", "txt_in.weight", "img_in.weight"], "a LongCat-Image model"),
+        (["double_blocks.0.img_attn.qkv.weight", "txt_in.weight", "vector_in.in_layer.weight"], "a FLUX model"),
+        (["double_blocks.0.img_attn.qkv.weight", "txt_in.weight", "distilled_guidance_layer.in_proj.bias"], "a Chroma"),
+        (["double_blocks.0.x", "txt_in.weight", "distilled_guidance_layer.y", "nerf_blocks.0.w"], "Chroma1-Radiance"),
+        ([UNET + "early_stream_modulations.image.lin.weight", "emb_in.image.weight"], "a FLUX.3 Image model"),
+        (["txt_in.text_norm.weight", "modulation.1.weight", "img_in.weight"], "a Qwen-Image-2.1 model"),
+        (["txt_norm.weight", "txt_in.weight"], "a Qwen-Image model"),
+        (["layers.0.adaLN_sa_ln.weight", "layers.0.self_attention.to_q.weight"], "an ERNIE-Image model"),
+        (["cap_embedder.1.weight", "noise_refiner.0.attention.k_norm.weight"], "a Lumina 2 model"),
+        (["cap_embedder.1.weight", "noise_refiner.0.attention.k_norm.weight", "cap_pad_token"], "a Z-Image model"),
+        (["clip_txt_mapper.weight", "down_blocks.0.0.channelwise.0.weight"], "a Stable Cascade model (stage C)"),
+        (["patchify_proj.weight", "adaln_single.linear.weight"], "an LTX video model"),
+        (["mlp_t5.0.weight", "blocks.0.attn1.Wqkv.weight"], "a HunyuanDiT model"),
+        (["double_layers.0.attn.w1q.weight"], "an AuraFlow model"),
+        (["model.x_embedder.proj1.weight", "model.t_embedder1.mlp.0.weight"], "a HiDream-O1 model"),
+    ],
+)
+def test_models_that_cannot_be_run_are_called_what_they_are(names, kind):
+    assert kind in kind_of_file(names)
+    assert "by itself" not in why_not_whole(names, missing_parts(names)) or foreign_model(names) is None
+
+
+def test_additions_for_such_models_stay_what_they_are():
+    assert kind_of_file(["diffusion_model.llm_adapter.blocks.0.cross_attn.q_proj.lora_A.weight"]) == "a LoRA"
+
+
+def test_those_that_resemble_others_are_looked_for_first():
+    layered = ["transformer_blocks.0.attn.to_q.weight", "time_text_embed.addition_t_embedding.weight"]
+    assert resembling_model(layered) == "a Qwen-Image-Layered model"
+    assert resembling_model(["cap_embedder.1.weight", "siglip_embedder.0.weight"]) == "a Z-Image-Omni model"
+    assert resembling_model(["cap_embedder.1.weight", "noise_refiner.0.attention.k_norm.weight"]) is None
+
+
+def test_ggufs_say_their_architecture():
+    assert foreign_model(["blk.0.weight"], "moss_image") == "a MOSS-Image model"
+    assert foreign_model(["blk.0.weight"], "sd1") is None
 
 
 def test_a_whole_checkpoint_lacks_nothing():

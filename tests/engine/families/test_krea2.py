@@ -68,7 +68,9 @@ def test_what_cannot_be_run_is_refused(tmp_path, change, fault):
 
 def test_scales_of_its_norms_and_frequencies_of_positions_are_not_rounded(folder):
     model = LoadedModel(sources=sources_of(folder), device=torch.device("cpu"), dtype=torch.bfloat16)
-    load_components(model, ["text_encoder", "transformer"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(
+        model, ["text_encoder", "transformer"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None
+    )
     transformer, encoder = model.networks["transformer"], model.networks["text_encoder"]
     wide = {name for name, each in transformer.named_parameters() if each.dtype == torch.float32}
     assert wide == {name for name, _ in transformer.named_parameters() if "norm" in name}

@@ -43,7 +43,7 @@ def older(name):
 
 def loaded(sources):
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32, identity="")
-    load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     return model.networks["vae"].state_dict()
 
 

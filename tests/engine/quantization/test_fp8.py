@@ -47,7 +47,7 @@ def floats(*shape):
 @pytest.mark.parametrize(
     ("tensors", "why"),
     [
-        ({"a.weight": floats(4, 4), "a.scale_weight": torch.ones(4)}, "scale shape"),
+        ({"a.weight": floats(4, 4), "a.scale_weight": torch.ones(3)}, "scale shape"),
         ({"a.weight": torch.full((4, 4), 0x7F, dtype=torch.uint8).view(torch.float8_e4m3fn)}, "contains NaN"),
         ({"a.weight": floats(4, 4), "a.scale_weight": torch.tensor(float("nan"))}, "contains NaN"),
     ],

@@ -206,7 +206,7 @@ def every_lever(batch: int) -> list[TrainingLevers]:
 
 
 def _load(model: LoadedModel, names: list[str]) -> None:
-    load_components(model, names, on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, names, on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

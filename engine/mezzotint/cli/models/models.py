@@ -88,6 +88,8 @@ def _model_rows(info: ModelInfo) -> dict[str, str]:
     }
     if info.scheme:
         rows["scheme"] = info.scheme
+    if info.prediction_type:
+        rows["prediction"] = f"{info.prediction_type} ({info.prediction_reason})"
     for part in info.parts:
         layers = ", ".join(f"{count} {precision}" for precision, count in part.layers.items())
         file = f", from {part.file} ({'chosen' if part.chosen else 'automatic'})" if part.file else ""
@@ -96,4 +98,6 @@ def _model_rows(info: ModelInfo) -> dict[str, str]:
     if info.defaults is not None:
         best = info.defaults
         rows["defaults"] = f"{best.width}x{best.height}, {best.steps} steps, guidance {best.guidance_scale:g}"
+    for number, notice in enumerate(info.notices):
+        rows["notice" if not number else f"notice {number + 1}"] = notice
     return rows

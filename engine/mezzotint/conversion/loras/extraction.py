@@ -115,7 +115,7 @@ def _on_disk(tuned: ModelSources, base: ModelSources, cancelled: Callable[[], bo
         for sources in (tuned, base)
     )
     for model in models:
-        load_components(model, names, on_bytes=lambda _, __: None, cancelled=cancelled)
+        load_components(model, names, on_bytes=lambda _, __: None, cancelled=cancelled, notify=lambda _: None)
     return models[0], models[1]
 
 

@@ -13,6 +13,7 @@ from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.packing import SIDE, packed, unpacked
 from mezzotint.families.flow.parts import AE
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
+from mezzotint.families.name_words import said_in, words_of
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class Chroma(FlowFamily):
 
     def variant(self, folder: FolderCheckpoint) -> str:
         """The variant by folder name, since all have the same shapes."""
-        name = published_name(folder.path).lower()
-        return next((variant for variant in ("flash", "base") if variant in name), "hd")
+        words = words_of(published_name(folder.path))
+        return next((variant for variant in ("flash", "base") if said_in(words, variant)), "hd")
 
     def words(self, model: LoadedModel, prompt: str) -> Words:
         """T5's last hidden states of the prompt, its end token and one token of padding.

@@ -4,18 +4,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mezzotint.checkpoints.folder import FolderCheckpoint
+from mezzotint.checkpoints.folder import FolderCheckpoint, published_name
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
-from mezzotint.families.detected import Detected
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.families.detected import Detected, variant_guess
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, Network, PromptInputs
 from mezzotint.families.flow.files import file_sources
 from mezzotint.families.flow.references import cropped, scaled, within
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.loading.sources import folder_sources
+from mezzotint.families.name_words import said_in, words_of
 from mezzotint.families.samplers import FlowSteps
+from mezzotint.parsed import Guess
 
 if TYPE_CHECKING:
     import torch
@@ -79,11 +83,32 @@ class FlowFamily(ABC):
 
     def detect(self, checkpoint: Checkpoint) -> Detected:
         """Detect the variant of a folder or file, and its defaults."""
-        if isinstance(checkpoint, FileCheckpoint):
-            variant = self.variant_of_file(checkpoint)
+        variant = self._variant_of(checkpoint)
+        return replace(self.detected_as(variant), variant_guess=self.guess(checkpoint, variant))
+
+    def _variant_of(self, checkpoint: Checkpoint) -> str:
+        return self.variant_of_file(checkpoint) if isinstance(checkpoint, FileCheckpoint) else self.variant(checkpoint)
+
+    def guess(self, checkpoint: Checkpoint, variant: str) -> Guess | None:
+        """The variant if only the name says it, or nothing does; None if shapes or configurations do."""
+        is_file = isinstance(checkpoint, FileCheckpoint)
+        where = checkpoint.path.with_stem("model") if is_file else Path("model")
+        if self._variant_of(replace(checkpoint, path=where)) != variant:
+            reason = f"its name, {plain(published_name(checkpoint.path), 100)}"
+        elif isinstance(checkpoint, FileCheckpoint) and self.tells_by_name and self._named(checkpoint) is None:
+            reason = f"a name that says neither {' nor '.join(self.spec.variants)}"
         else:
-            variant = self.variant(checkpoint)
-        return self.detected_as(variant)
+            return None
+        return variant_guess(variant, self.spec.variants[variant], reason)
+
+    @property
+    def tells_by_name(self) -> bool:
+        """Whether the variants of files have the same shapes."""
+        return len(self.spec.variants) > 1 and type(self).variant_of_file is FlowFamily.variant_of_file
+
+    def _named(self, file: FileCheckpoint) -> str | None:
+        words = words_of(file.path.stem)
+        return next((name for name in self.spec.variants if said_in(words, name)), None)
 
     def detected_as(self, variant: str) -> Detected:
         """What a model of a variant is."""
@@ -106,8 +131,7 @@ class FlowFamily(ABC):
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by file name, since all have the same shapes."""
-        words = file.path.stem.lower()
-        return next((name for name in self.spec.variants if name in words), next(iter(self.spec.variants)))
+        return self._named(file) or next(iter(self.spec.variants))
 
     def variant(self, folder: FolderCheckpoint) -> str:  # noqa: ARG002  for families of several
         """The variant of a folder."""

@@ -18,6 +18,7 @@ from mezzotint.families.flow.references import closest, cropped, resized, scaled
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.flux1.names import GUIDANCE, IMAGE_IN, NUNCHAKU, TRANSFORMER
 from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.name_words import said_in, words_of
 from mezzotint.families.tokenizers import END
 from mezzotint.protocol import ModelDefaults
 
@@ -35,7 +36,7 @@ _SCHEDULER = flow_scheduler(shift=3.0, max_image_seq_len=4096)
 _CHANNELS = 64  # of the transformer's input tokens: 16 latent channels times 2x2
 _CONTROL_CHANNELS = 128  # those, and the control image's
 _FILL_CHANNELS = 384  # those, the masked image's, and an 8x8-pixel mask for each latent
-_UNDISTILLED = ("openflux", "libreflux", "distill")  # in file names: OpenFLUX.1, LibreFLUX, dev-de-distill
+_UNDISTILLED = "open ?flux|libre ?flux|de ?distill(?:ed)?|undistilled"  # OpenFLUX.1, LibreFLUX, dev-de-distill
 _SHOWN = "shown"  # the control image when tracing
 _MARKS = {"text_encoder": 2, "text_encoder_2": 1}  # special tokens that the tokenizers add
 
@@ -117,10 +118,10 @@ class Flux1(FlowFamily):
                 f"{_CHANNELS} (dev, Krea-dev, Kontext, schnell), {_CONTROL_CHANNELS} (Canny, Depth) or "
                 f"{_FILL_CHANNELS} (Fill)"
             )
-        words = file.path.stem.lower()
+        words = words_of(file.path.stem)
         if not any(name.endswith(GUIDANCE) for name in tensors):
-            return "undistilled" if any(word in words for word in _UNDISTILLED) else "schnell"
-        return "kontext" if "kontext" in words else "dev"
+            return "undistilled" if said_in(words, _UNDISTILLED) else "schnell"
+        return "kontext" if said_in(words, "kontext") else "dev"
 
     def text_tokens(self, sources: ModelSources) -> int:
         """Maximum number of text tokens: T5's, or fewer if the folder's mezzotint.json says so."""
@@ -202,7 +203,7 @@ class Flux1(FlowFamily):
 
 def _control_variant(name: str) -> str:
     """Canny and Depth have the same shapes."""
-    return "depth" if "depth" in name.lower() else "canny"
+    return "depth" if said_in(words_of(name), "depth") else "canny"
 
 
 def _ids(tokenizer: Network, prompt: str, most: int) -> "torch.Tensor":

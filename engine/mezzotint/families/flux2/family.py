@@ -14,6 +14,7 @@ from mezzotint.families.flow.parts import FLUX2_AE, QWEN3_THREE_STATES
 from mezzotint.families.flow.references import with_tokens
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.flux2.names import TRANSFORMER
+from mezzotint.families.name_words import said_in, words_of
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
@@ -55,8 +56,13 @@ class Flux2Klein(FlowFamily):
         """The variant by the pipeline's `is_distilled`, else by folder name, since both have the same shapes."""
         distilled = folder.options.get("is_distilled")
         if not isinstance(distilled, bool):
-            distilled = "base" not in published_name(folder.path).lower()
+            distilled = said_in(words_of(published_name(folder.path)), "base") is None
         return "distilled" if distilled else "base"
+
+    @property
+    def tells_by_name(self) -> bool:
+        """Whether the variants of files have the same shapes: Klein's do."""
+        return True
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by file name; raises ModelRefused for FLUX.2 dev, which has the same class."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.weight_file import is_delta_file, read_weights, weight_specs
 from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.family import ComponentSource, LoadedModel, Network, Tokenizer
@@ -18,8 +19,10 @@ from mezzotint.families.loading.original_names import Placement
 from mezzotint.families.loading.quantized_cache import QuantizedCache, discard_entry, take_entry
 from mezzotint.families.loading.routing import route
 from mezzotint.families.loading.stored_layers import StoredLayers
+from mezzotint.families.loading.unused_tensors import unused_tensors
 from mezzotint.families.loading.weight_loader import WeightLoader
 from mezzotint.memory.shortage import is_shortage
+from mezzotint.parsed import Notify, Parsed
 
 _LARGEST_NUMBER = 10_000_000  # in a configuration: above any real size, below what exhausts memory
 _LARGEST_TOKENIZER = 64 * 2**20  # bytes of a file
@@ -37,10 +40,12 @@ def load_components(
     *,
     on_bytes: Callable[[str, int], None],
     cancelled: Callable[[], bool],
+    notify: Notify,
     cache: QuantizedCache | None = None,
 ) -> None:
     """Load the named networks and tokenizers unless present; `on_bytes(component, n)` is called as bytes arrive.
 
+    `notify` is told which tensors of the files no network takes.
     Networks that are quantized on load are saved in the cache, if there is one, and read from it the next time.
 
     Raises ModelRefused if a file lacks a tensor or has one of another shape, Cancelled between tensors.
@@ -52,7 +57,8 @@ def load_components(
             model.tokenizers[source.name] = _tokenizer(source)
     for files in dict.fromkeys(source.files for source in sources if source.files):
         group = [source for source in sources if source.files == files]
-        for source, filling in zip(group, _Group(model, group, files).load(on_bytes, cancelled, cache), strict=True):
+        loaded = _Group(model, group, files).load(on_bytes, cancelled, cache).take(notify)
+        for source, filling in zip(group, loaded, strict=True):
             model.networks[source.name] = filling.network
             if filling.on_disk:
                 model.on_disk[source.name] = filling.on_disk
@@ -70,12 +76,14 @@ class _Group:
         self._sizes = {name: spec.bytes for each in specs.values() for name, spec in each.items()}
         self._homes = {name: path for path, each in specs.items() for name in each}
         self._stored = StoredLayers(files)
+        taken = {name for name in self._stored.names if self._stored.weight_of(name) in self._wanted}
+        self._unused = unused_tensors(self._sizes, {*self._wanted, *taken}, model.sources, group)
         self._sizes = self._stored.bytes_by_weight(self._sizes) | self._sizes  # those that are tensors count as such
 
     def load(
         self, on_bytes: Callable[[str, int], None], cancelled: Callable[[], bool], cache: QuantizedCache | None
-    ) -> list[WeightLoader]:
-        """Fill all networks; returns them in the order given."""
+    ) -> Parsed[list[WeightLoader]]:
+        """Fill all networks; returns them in the order given, and the tensors that none of them takes."""
         built = any(map(is_delta_file, self._files))  # its tensors are computed, and small: they are kept in memory
         for name in () if built else self._fillings.keys() & self._model.from_disk:
             self._leave_on_disk(name, cache, on_bytes, cancelled)
@@ -90,7 +98,11 @@ class _Group:
             filling = self._fillings[name]
             if cache is not None and filling.entry is not None:
                 cache.keep(filling.entry, places[name], filling.tensors_of, cancelled)
-        return list(self._fillings.values())
+        return Parsed(list(self._fillings.values()), source=self._place(), unused=self._unused)
+
+    def _place(self) -> str:
+        """Where the weights are: the file, or the folder of several."""
+        return plain(self._files[0] if len(self._files) == 1 else self._files[0].parent, 300)
 
     def _leave_on_disk(
         self,

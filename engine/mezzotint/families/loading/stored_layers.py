@@ -9,6 +9,7 @@ from mezzotint.checkpoints.header import Header, TensorSpec, read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.checkpoints.weight_file import is_delta_file, is_gguf, weight_specs
+from mezzotint.quantization.layouts.undescribed import may_be_quantized
 
 if TYPE_CHECKING:
     import torch
@@ -52,10 +53,17 @@ def in_form(whole: WholeLayer, form: "Form") -> WholeLayer:
 def can_dequantize(format_: "Format") -> bool:
     """Whether a layer of this format is dequantized where a network needs its weight in full precision."""
     from mezzotint.quantization.block_floats import Mxfp8, Nvfp4
-    from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.fp8 import Fp8, ScaledWeight
     from mezzotint.quantization.gguf_blocks import GgufBlocks
 
-    return isinstance(format_, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks)
+    return isinstance(format_, Fp8 | Mxfp8 | Nvfp4 | GgufBlocks | ScaledWeight)
+
+
+def is_always_dequantized(format_: "Format") -> bool:
+    """Whether no layer of this format stays in it in memory."""
+    from mezzotint.quantization.fp8 import ScaledWeight
+
+    return isinstance(format_, ScaledWeight)
 
 
 def dequantized(whole: WholeLayer, dtype: "torch.dtype") -> "torch.Tensor":
@@ -73,18 +81,17 @@ def rows_of(whole: WholeLayer, form: "Form") -> WholeLayer:
     from mezzotint.quantization.codebook4 import Codebook4
     from mezzotint.quantization.formats import Int8, Nf4
     from mezzotint.quantization.fp4 import Fp4
-    from mezzotint.quantization.fp8 import Fp8
+    from mezzotint.quantization.fp8 import Fp8, ScaledWeight
     from mezzotint.quantization.gguf_blocks import GgufBlocks
     from mezzotint.quantization.nf4 import BLOCK
     from mezzotint.quantization.svdquant.format import SvdQuant
 
+    of_rows = Int8 | Codebook4 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks | ScaledWeight | SvdQuant
     rows = whole.shape[0]
     taken = form.share(rows) if isinstance(form, Rows) else rows
     flat = isinstance(whole.format, Nf4 | Fp4) and whole.shape[1] % BLOCK == 0
     whole = _by_rows(whole) if flat else whole
-    if not (flat or isinstance(whole.format, Int8 | Codebook4 | Fp8 | Mxfp8 | Nvfp4 | GgufBlocks | SvdQuant)) or (
-        isinstance(form, Rows) and rows % form.of
-    ):
+    if not (flat or isinstance(whole.format, of_rows)) or (isinstance(form, Rows) and rows % form.of):
         raise ModelRefused(
             f"{whole.weight_name} holds in one layer what this program has in several or in another order, quantized "
             f"as {whole.format.scheme}, which cannot be taken apart; get the model in float16, bfloat16, fp8 or int8"
@@ -225,9 +232,8 @@ def _check_readable(files: Sequence[Path], tensors: Mapping[str, TensorSpec]) ->
 
 
 def _has_quantized(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str]) -> bool:
-    floats = any(spec.dtype == "F8_E4M3" for spec in tensors.values())
     told = "_quantization_metadata" in metadata or any(name.endswith(_NUNCHAKU) for name in tensors)
-    return floats or told or any(map(_says_quantized, tensors))
+    return told or any(map(_says_quantized, tensors)) or may_be_quantized(tensors)
 
 
 def _says_quantized(name: str) -> bool:

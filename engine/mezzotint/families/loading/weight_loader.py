@@ -11,7 +11,13 @@ from mezzotint.families.control.control_lora import Patches
 from mezzotint.families.family import ComponentSource, Network
 from mezzotint.families.loading.original_names import Placement, Rows
 from mezzotint.families.loading.quantized_entry import PlannedLayer, QuantizedEntry
-from mezzotint.families.loading.stored_layers import WholeLayer, can_dequantize, dequantized, in_form
+from mezzotint.families.loading.stored_layers import (
+    WholeLayer,
+    can_dequantize,
+    dequantized,
+    in_form,
+    is_always_dequantized,
+)
 from mezzotint.memory.fp32_parameters import keep_in_fp32
 from mezzotint.memory.host import Source
 from mezzotint.quantization.formats import Format, Tensors
@@ -95,7 +101,7 @@ class WeightLoader:
         """Whether a layer that is quantized in its file cannot stay so: an embedding, or what networks look into."""
         layer = weight.removesuffix(_WEIGHT)
         shape = self._layers.get(layer)
-        loose = shape is None or is_kept(self.source.class_name, layer)
+        loose = shape is None or is_kept(self.source.class_name, layer) or is_always_dequantized(whole.format)
         if isinstance(whole.format, GgufBlocks):
             loose |= whole.shape != shape or whole.format.shape_problem(whole.shape) is not None
         return loose and can_dequantize(whole.format)

@@ -1,4 +1,7 @@
-"""LoRA alphas, and which LoRAs are DoRAs, that peft and diffusers store as JSON in the metadata instead of tensors."""
+"""LoRA alphas, and which LoRAs are DoRAs, that peft and diffusers store as JSON instead of tensors.
+
+Diffusers stores them in the file's metadata, peft in `adapter_config.json` beside it, for its one network.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,11 +10,16 @@ from pathlib import Path
 
 from mezzotint.checkpoints.header import Header
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.checkpoints.regular_file import is_file
+from mezzotint.checkpoints.strict_json import parse_json_object, read_json_object
 from mezzotint.errors import ModelRefused
 from mezzotint.families.lora.keys import Place, flat
 
 _ENTRY = "lora_adapter_metadata"
+_BESIDE, _PEFT = "adapter_config.json", "base_model.model."
+_LARGEST = 2**20  # bytes
+_NOT_SUPPORTED = ("fan_in_fan_out", "layer_replication", "megatron_config", "trainable_token_indices")
+_CHANGING_THE_BASE = ("pissa", "corda", "olora", "loftq")  # ways to begin with a part of the weights
 _PLACES: dict[str, Place] = {
     "unet": "denoiser",
     "transformer": "denoiser",
@@ -41,11 +49,12 @@ def written_alphas(header: Header) -> dict[Place, WrittenAlphas]:
     """Alphas by network; raises ModelRefused if the metadata is invalid."""
     alphas: dict[Place, WrittenAlphas] = {}
     for where, own in _written(header):
-        if "lora_alpha" in own:
+        key = next((name for name in ("lora_alpha", "alpha") if name in own), None)
+        if key is not None:
             pattern = own.get("alpha_pattern")
             layers = pattern if isinstance(pattern, dict) else {}
             alphas[where] = WrittenAlphas(
-                alpha=_number(header.path, own["lora_alpha"]),
+                alpha=_number(header.path, own[key]),
                 layers={flat(name): _number(header.path, value) for name, value in layers.items()},
                 by_root=own.get("use_rslora") is True,
             )
@@ -60,10 +69,29 @@ def written_doras(header: Header) -> set[Place]:
 def _written(header: Header) -> Iterator[tuple[Place, dict[str, object]]]:
     """The settings of each network."""
     text = header.metadata.get(_ENTRY)
+    beside = header.path.with_name(_BESIDE)
+    if text is None and any(name.startswith(_PEFT) for name in header.tensors) and is_file(beside):
+        config = _checked(beside, read_json_object(beside, _LARGEST))
+        yield from ((where, config) for where in _PLACES.values())
+        return
     data = {} if text is None else parse_json_object(text.encode("utf-8", "replace"), header.path)
     for network, where in _PLACES.items():
         start = f"{network}."
         yield where, {key.removeprefix(start): value for key, value in data.items() if key.startswith(start)}
+
+
+def _checked(path: Path, config: dict[str, object]) -> dict[str, object]:
+    """The settings of an adapter; raises ModelRefused, naming it, for one that changes it in another way."""
+    for name in _NOT_SUPPORTED:
+        if config.get(name):
+            raise ModelRefused(f"{plain(path, 300)}: {name} {plain(config[name], 40)} is not supported")
+    start = config.get("init_lora_weights")
+    if isinstance(start, str) and start.partition("_")[0] in _CHANGING_THE_BASE:
+        raise ModelRefused(
+            f"{plain(path, 300)}: an adapter of a changed base model (init_lora_weights {plain(start, 40)}); convert "
+            "it to a usual LoRA with peft"
+        )
+    return config
 
 
 def _number(path: Path, value: object) -> float:

@@ -1,7 +1,6 @@
 """Qwen-Image-Edit: the text encoder sees the reference images, whose clean latents are appended to the noisy ones."""
 
 import math
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,9 +16,11 @@ from mezzotint.families.flow.family import Words
 from mezzotint.families.flow.qwen_parts import QWEN2_5_VL_7B_SEEING, QWEN_AE
 from mezzotint.families.flow.references import resized
 from mezzotint.families.flow.spec import FlowSpec
+from mezzotint.families.name_words import said_in, words_of
 from mezzotint.families.qwen_image.family import SCHEDULER, QwenImage
 from mezzotint.families.qwen_image.names import INDEX_TIMESTEP_ZERO
 from mezzotint.families.qwen_image.vision import encoded_with
+from mezzotint.parsed import Guess
 from mezzotint.protocol import ModelDefaults
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _TEMPLATE = (
     "that meets the user's requirements while maintaining consistency with the original input where appropriate."
     "<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
 )
-_PLUS = re.compile(r"25\d\d|26\d\d|plus")  # in file names: 2509, 2511
+_PLUS = r"25\d\d|26\d\d|plus"  # in file names: 2509, 2511
 
 
 class QwenImageEdit(QwenImage):
@@ -69,11 +70,17 @@ class QwenImageEdit(QwenImage):
 
     def is_in(self, file: FileCheckpoint, names: Collection[str]) -> bool:
         """Whether name, title or the marker of 2511 say that a file is an edit model; shapes are Qwen-Image's."""
-        return super().is_in(file, names) and ("edit" in _said(file) or _has_mark(names))
+        return super().is_in(file, names) and (said_in(_said(file), "edit") is not None or _has_mark(names))
+
+    def guess(self, checkpoint: Checkpoint, variant: str) -> Guess | None:
+        """Also that a file is an edit model at all, if only its name says so."""
+        by_name = isinstance(checkpoint, FileCheckpoint) and not _has_mark(checkpoint.header.tensors)
+        edit = Guess(assumed="Qwen-Image-Edit", reason="its name or title") if by_name else None
+        return super().guess(checkpoint, variant) or edit
 
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by marker, name and title; the first model has no number in its name."""
-        return "plus" if _has_mark(file.header.tensors) or _PLUS.search(_said(file)) else "first"
+        return "plus" if _has_mark(file.header.tensors) or said_in(_said(file), _PLUS) else "first"
 
     def variant(self, folder: FolderCheckpoint) -> str:
         """The variant by pipeline class."""
@@ -130,9 +137,9 @@ class QwenImageEdit(QwenImage):
 
 
 def _said(file: FileCheckpoint) -> str:
-    """Name and titles of a file, in lower case."""
+    """Name and titles of a file, in whole words."""
     titles = (file.header.metadata.get(key, "") for key in ("modelspec.title", "general.name"))
-    return " ".join((file.path.stem, *titles)).lower()
+    return " ".join(map(words_of, (file.path.stem, *titles)))
 
 
 def _has_mark(names: Collection[str]) -> bool:

@@ -11,6 +11,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, N
 from mezzotint.families.flow.family import FlowFamily, Words
 from mezzotint.families.flow.spec import FlowSpec, flow_scheduler
 from mezzotint.families.loading.stored_layers import logical_header
+from mezzotint.families.name_words import said_in, words_of
 from mezzotint.families.samplers import FlowSteps
 from mezzotint.families.sd3.names import CLIP_G, CLIP_L, SD3_VAE, SECOND_ATTENTION, THIRD_T5_XXL, TRANSFORMER
 from mezzotint.families.tokenizers import END
@@ -55,7 +56,7 @@ class StableDiffusion3(FlowFamily):
     def variant(self, folder: FolderCheckpoint) -> str:
         """The variant by configuration, Turbo by folder name."""
         config = folder.components["transformer"].config
-        if "turbo" in published_name(folder.path).lower():
+        if said_in(words_of(published_name(folder.path)), "turbo"):
             return "turbo"
         if config.get("dual_attention_layers"):
             return "medium"
@@ -64,7 +65,7 @@ class StableDiffusion3(FlowFamily):
     def variant_of_file(self, file: FileCheckpoint) -> str:
         """The variant by layers, Turbo by file name."""
         names = logical_header(file.header).tensors
-        if "turbo" in file.path.stem.lower():
+        if said_in(words_of(file.path.stem), "turbo"):
             return "turbo"
         if any(name.endswith(SECOND_ATTENTION) for name in names):
             return "medium"

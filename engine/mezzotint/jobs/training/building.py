@@ -87,7 +87,7 @@ def load_denoiser(model: LoadedModel, name: str, on_bytes: Callable[[int, int], 
         done += some
         on_bytes(min(done, total), total)
 
-    load_components(model, [name], on_bytes=count, cancelled=cancelled)
+    load_components(model, [name], on_bytes=count, cancelled=cancelled, notify=lambda _: None)
     model.networks[name].requires_grad_(False)
 
 

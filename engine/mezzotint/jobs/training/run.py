@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from mezzotint.jobs.training.preparing import OnEvent, Prepared, changed, device
 from mezzotint.jobs.training.recipe import ENTRY, model_name, recipe_text
 from mezzotint.jobs.training.samples import Sampler
 from mezzotint.machine import PeakMemory
+from mezzotint.parsed import Parsed
 from mezzotint.protocol import Attention, IsCancelled
 from mezzotint.quantization.policy import Choice
 from mezzotint.training.adapters.adapter import Adapter
@@ -102,6 +104,7 @@ class TrainingRun:
             levers_of_settings(prepared) if plan is None else plan.levers, resume=resume, accept_changes=accept_changes
         )
         self._ladder = Ladder(prepared, levers, self._folder, self._notice)
+        self._say_guesses()
         steps, attention = self._ladder.run(self._attempt, can_retry=processes.count == 1)
         tail = self._losses[-max(1, len(self._losses) // 10) :]
         return TrainingResult(
@@ -282,6 +285,14 @@ class TrainingRun:
                 trainer.adapter.write(path, family, description, overwrite=is_own)
                 self._is_written |= path == self._lora
         return path
+
+    def _say_guesses(self) -> None:
+        """Say what is only assumed of what the model predicts, which decides what is trained."""
+        found = self._prepared.model.found
+        detected = found.detected
+        guesses = () if detected.prediction_guess is None else (detected.prediction_guess,)
+        told = Parsed(None, source=plain(found.info.id, 200), unused=detected.unused, guesses=guesses)
+        told.take(partial(self._notice, "model_assumed"))
 
     def _notice(self, code: str, message: str) -> None:
         self._on_event(TrainingNotice(code=code, message=message))

@@ -66,7 +66,7 @@ class Sampler:
     def save(self, latents: Sequence[torch.Tensor], paths: Sequence[Path], cancelled: Callable[[], bool]) -> None:
         """Decode latents and write the images, with the VAE in memory only meanwhile."""
         model = self._model
-        load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=cancelled)
+        load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=cancelled, notify=lambda _: None)
         try:
             for each, path in zip(latents, paths, strict=True):
                 with torch.no_grad():

@@ -1,10 +1,11 @@
 """What would make a job faster: options whose effect a plan can estimate, or that was measured, and what they lose.
 
-Losses are those of `mezzotint bench quality` (docs/figures.md), rounded up.
+Losses are those of `mezzotint bench quality` (docs/figures.md), rounded up, and only of the models that they were
+measured on: small networks at 128 and 256 pixels say nothing of large ones.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +21,10 @@ _LARGE = 1.5  # times the pixels that a model is made for
 _SCALES = (1.5, 2.0, 3.0, 4.0)
 _SIDE = 64  # pixels: a multiple that all models take
 _BETTER: tuple[Scheme, ...] = ("int8", "int4-lowrank")  # better ones first
-# By kind of network: U-Nets, transformers.
-_LOSSES = {
-    "int8": (0.008, 0.005),
-    "int4-lowrank": (0.013, 0.023),
-    "cache": (0.023, 0.022),
-    "tokens": (0.041, None),
-    "shrink": (0.053, None),
+_LOSSES: Mapping[str, Mapping[str, float]] = {  # by the model's id
+    "starter-dit": {"int8": 0.005, "int4-lowrank": 0.023, "cache": 0.006},
+    "starter-flow": {"int8": 0.004, "cache": 0.022},
+    "starter-xl": {"int8": 0.008, "int4-lowrank": 0.013, "cache": 0.023, "tokens": 0.041, "shrink": 0.053},
 }
 
 Replan = Callable[[Task], Plan]
@@ -60,7 +58,7 @@ def _options(task: Task, request: PlanRequest, made: Plan) -> Iterator[_Option]:
     unet = "UNet" in first.model.denoiser.class_name
     can_cache = request.step_cache is None and not first.tile and not first.control_shares
     if can_cache and first.steps >= _CACHED_FROM:
-        yield _Option(_advice("cache", unet=unet, step_cache=AUTO_CACHE))
+        yield _Option(_advice("cache", model_id=_measured(task), step_cache=AUTO_CACHE))
     if len(task.stages) > 1:
         return
     for fast in request.fast_models:
@@ -73,13 +71,12 @@ def _options(task: Task, request: PlanRequest, made: Plan) -> Iterator[_Option]:
 
 def _precisions(task: Task, request: PlanRequest, made: Plan) -> Iterator[_Option]:
     parts = [part for stage in task.stages for part in stage.model.components]
-    unet = "UNet" in task.stages[0].model.denoiser.class_name
     if request.quantization in ("auto", "none"):
         later = _BETTER[_BETTER.index(made.quantization) + 1 :] if made.quantization in _BETTER else _BETTER
         tried = later if made.quantization in ("none", *_BETTER) else ()
         denoisers = [part for part in parts if part.role == "denoiser"]
         for scheme in (each for each in tried if any(has_scheme(part, each) for part in denoisers)):
-            advice = _advice("weights", scheme, unet=unet, quantization=scheme)
+            advice = _advice("weights", scheme, model_id=_measured(task), quantization=scheme)
             yield _Option(advice, replace(task, quantization=scheme))
     texts = any(has_scheme(part, "int8") for part in parts if part.role == "text")
     if texts and request.text_quantization in ("auto", "none") and made.text_quantization == "none":
@@ -96,11 +93,11 @@ def _in_unets(task: Task, request: PlanRequest) -> Iterator[_Option]:
     if request.tokens is None and request.sparse_attention is None:
         tokens: TokenReduction = ("todo", TOKEN_RATIOS["todo"])
         stage = replace(first, savings=replace(saved, tokens=tokens))
-        yield _Option(_advice("tokens", unet=True, tokens=tokens), _with(task, stage))
+        yield _Option(_advice("tokens", model_id=_measured(task), tokens=tokens), _with(task, stage))
     if request.deep_shrink is None and _times_larger(first) > _LARGE and not first.control_shares:
         shrink = (2.0, SHRINK_UNTIL)
         stage = replace(first, savings=replace(saved, deep_shrink=shrink))
-        yield _Option(_advice("shrink", unet=True, deep_shrink=shrink), _with(task, stage))
+        yield _Option(_advice("shrink", model_id=_measured(task), deep_shrink=shrink), _with(task, stage))
 
 
 def _second_pass(task: Task) -> Iterator[_Option]:
@@ -123,6 +120,10 @@ def _with(task: Task, stage: StageTask) -> Task:
     return replace(task, stages=(stage,))
 
 
-def _advice(kind: AdviceKind, measured: str = "", *, unet: bool = False, **options: Any) -> Advice:  # noqa: ANN401
-    losses = _LOSSES.get(measured or kind, (None, None))
-    return Advice(kind=kind, seconds=None, loss=losses[0 if unet else 1], **options)
+def _measured(task: Task) -> str:
+    """The id of a job's only model; empty for several, of which nothing was measured."""
+    return task.stages[0].model.id if len(task.stages) == 1 else ""
+
+
+def _advice(kind: AdviceKind, measured: str = "", *, model_id: str = "", **options: Any) -> Advice:  # noqa: ANN401
+    return Advice(kind=kind, seconds=None, loss=_LOSSES.get(model_id, {}).get(measured or kind), **options)

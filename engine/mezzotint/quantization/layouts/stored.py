@@ -3,7 +3,7 @@
 A layer `m` has its weight in `m.weight`, and next to it a byte tensor with a description in JSON; not in Nunchaku's.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,15 +16,15 @@ from mezzotint.errors import ModelRefused
 from mezzotint.quantization.formats import Format, LowRank4, Nf4
 from mezzotint.quantization.fp8 import Fp8
 from mezzotint.quantization.layouts.bitsandbytes import BitsAndBytesLayout, RowsOf8Bits, diffusers_config
-from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, fp8_layer, from_metadata, to_metadata
+from mezzotint.quantization.layouts.comfyui import ComfyUiLayout, from_metadata, to_metadata
 from mezzotint.quantization.layouts.layout import DESCRIPTION, Decoder, Layout, Parsed
 from mezzotint.quantization.layouts.nunchaku import nunchaku_layers
 from mezzotint.quantization.layouts.own import OwnLayout
+from mezzotint.quantization.layouts.scaled import scaled_layers
 from mezzotint.quantization.svdquant.format import SvdQuant
 
 Read = Callable[[str], Tensor]
 LARGEST_DESCRIPTION = 4096  # bytes
-FP8 = "F8_E4M3"
 _COMFYUI, _OWN, _BITSANDBYTES, _ROWS = ComfyUiLayout(), OwnLayout(), BitsAndBytesLayout(), RowsOf8Bits()
 _LAYOUTS: tuple[Layout, ...] = (_COMFYUI, _OWN, _BITSANDBYTES, BitsAndBytesLayout(kind="fp4"))
 
@@ -49,6 +49,20 @@ def find_stored_layers(
 
 
 def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read: Read) -> Iterator[StoredLayer]:
+    described = list(_described(tensors, metadata, read))
+    yield from described
+    for layer, parsed, decoder in nunchaku_layers(tensors):
+        yield replace(_checked(layer, parsed, tensors, decoder), turned=True)
+    for name in tensors:
+        if ".quant_state." in name and not name.endswith(tuple(layout.suffix for layout in _LAYOUTS)):
+            kind = plain(name.rpartition(".")[2], 40)
+            raise ModelRefused(f"{plain(name, 200)}: layers of the type {kind} are not supported, only nf4 and fp4")
+    for layer, parsed, decoder in scaled_layers(tensors, {each.name for each in described}):
+        yield _checked(layer, parsed, tensors, decoder)
+
+
+def _described(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read: Read) -> Iterator[StoredLayer]:
+    """Layers with a description: in a tensor beside the weight, or in the file's metadata."""
     from_file_metadata = from_metadata(metadata)
     for name in tensors:
         for layout in _LAYOUTS:
@@ -63,26 +77,6 @@ def _found(tensors: Mapping[str, TensorSpec], metadata: Mapping[str, str], read:
     for layer, description in from_file_metadata.items():
         if f"{layer}.weight" in tensors:
             yield _checked(layer, _COMFYUI.parse(layer, description, tensors), tensors, _COMFYUI)
-    yield from _floats(tensors, from_file_metadata)
-    for layer, parsed, decoder in nunchaku_layers(tensors):
-        yield replace(_checked(layer, parsed, tensors, decoder), turned=True)
-    for name in tensors:
-        if ".quant_state." in name and not name.endswith(tuple(layout.suffix for layout in _LAYOUTS)):
-            kind = plain(name.rpartition(".")[2], 40)
-            raise ModelRefused(f"{plain(name, 200)}: layers of the type {kind} are not supported, only nf4 and fp4")
-
-
-def _floats(tensors: Mapping[str, TensorSpec], known: Collection[str]) -> Iterator[StoredLayer]:
-    """8-bit float layers without a description, with or without a scale tensor."""
-    for name, spec in tensors.items():
-        layer = name.removesuffix(".weight")
-        if spec.dtype != FP8 or len(spec.shape) != 2 or layer == name:
-            continue
-        if layer in known or any(f"{layer}{each.suffix}" in tensors for each in (_COMFYUI, _OWN)):
-            continue
-        scales = (f"{layer}.scale_weight", f"{layer}.weight_scale")
-        scale = next((each for each in scales if each in tensors), None)
-        yield _checked(layer, fp8_layer(layer, scale, tensors), tensors, _COMFYUI)
 
 
 def _description(name: str, tensors: Mapping[str, TensorSpec], read: Read) -> dict[str, object]:
@@ -127,9 +121,11 @@ def decode_layer(layer: StoredLayer, parts: Mapping[str, Tensor]) -> dict[str, T
 
 
 def _finite(tensor: Tensor) -> bool:
-    """Whether all numbers are finite; torch cannot test 8-bit floats, in which one code (of either sign) is NaN."""
+    """Whether all numbers are finite; torch cannot test 8-bit floats: in e4m3 one code (of either sign) is NaN."""
     if tensor.dtype == torch.float8_e4m3fn:
         return not bool((tensor.view(torch.uint8) & 0x7F == 0x7F).any())
+    if tensor.dtype == torch.float8_e5m2:
+        return not bool((tensor.view(torch.uint8) & 0x7C == 0x7C).any())
     return bool(torch.isfinite(tensor).all())
 
 

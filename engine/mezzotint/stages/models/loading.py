@@ -29,7 +29,8 @@ def load_models(
     for stage, model, names in zip(setup.stages, models, needed, strict=True):
         share(model, models)
         on_bytes = progress.of(stage.found.info.id)
-        load_components(model, names, on_bytes=on_bytes, cancelled=cancelled, cache=cache)
+        unused = partial(notify, "tensors_unused")
+        load_components(model, names, on_bytes=on_bytes, cancelled=cancelled, notify=unused, cache=cache)
 
 
 class _Progress:

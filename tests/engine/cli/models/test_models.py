@@ -38,6 +38,16 @@ def test_one_model(command):
     assert decode(ModelInfo, command("models", "inspect", "starter/dit", "--json", models=[info]).json) == info
 
 
+def test_what_a_model_predicts_and_what_is_assumed_of_it(command):
+    info = model_info(
+        prediction_type="v_prediction", prediction_reason="'v pred' in its name", notices=("v_prediction is", "two")
+    )
+    told = command("models", "inspect", "starter/dit", models=[info]).out.splitlines()
+    lines = [line.split(maxsplit=1) for line in told]
+    assert ["prediction", "v_prediction ('v pred' in its name)"] in lines and ["notice", "v_prediction is"] in lines
+    assert any(line.startswith("notice 2 ") and line.endswith(" two") for line in told)
+
+
 def test_a_quantized_model(command):
     parts = (
         ModelPart(name="unet", bytes=2**20, layers={"int8": 4, "float16": 1}),

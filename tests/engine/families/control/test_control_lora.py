@@ -77,7 +77,9 @@ def test_what_is_patched_is_not_left_on_disk(tmp_path):
 
     def loaded(sources, **fields):
         model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32, **fields)
-        load_components(model, ["transformer"], on_bytes=lambda *_: None, cancelled=lambda: False)
+        load_components(
+            model, ["transformer"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None
+        )
         return model
 
     model, before = loaded(sources, from_disk=frozenset({"transformer"})), loaded(plain).networks["transformer"]

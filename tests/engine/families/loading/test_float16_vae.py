@@ -108,7 +108,7 @@ def loaded(folder, dtype, from_disk=()):
     detected = detect(checkpoint)
     sources = family_of(detected.family).sources(checkpoint, detected)
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=dtype, from_disk=frozenset(from_disk))
-    load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, ["vae"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     return model
 
 

@@ -29,7 +29,7 @@ def load(folder, choices=None, from_disk=()):
         quantization=choices or {},
         from_disk=frozenset(from_disk),
     )
-    load_components(model, ["unet"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, ["unet"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     return model
 
 

@@ -25,7 +25,7 @@ def test_it_is_what_a_loaded_network_has(scheme):
         dtype=torch.float16,
         quantization={} if choice is None else {"transformer": choice},
     )
-    load_components(model, ["transformer"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, ["transformer"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     network = model.networks["transformer"]
     held = sum(parameter.nbytes for parameter in network.parameters())
     for _, layer in quantized_layers(network):

@@ -22,7 +22,9 @@ def loaded(folder, names, dtype=torch.float32, cancelled=lambda: False, seen=Non
     sources = family_of(detected.family).sources(checkpoint, detected)
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=dtype)
     count = seen if seen is not None else []
-    load_components(model, names, on_bytes=lambda name, n: count.append((name, n)), cancelled=cancelled)
+    load_components(
+        model, names, on_bytes=lambda name, n: count.append((name, n)), cancelled=cancelled, notify=lambda _: None
+    )
     return model
 
 

@@ -48,7 +48,13 @@ def sources_of(path):
 def state(path, **more):
     model = LoadedModel(sources=sources_of(path), device=torch.device("cpu"), dtype=torch.float32, **more)
     done = []
-    load_components(model, ["transformer"], on_bytes=lambda _, count: done.append(count), cancelled=lambda: False)
+    load_components(
+        model,
+        ["transformer"],
+        on_bytes=lambda _, count: done.append(count),
+        cancelled=lambda: False,
+        notify=lambda _: None,
+    )
     assert sum(done) == model.sources.components["transformer"].bytes
     assert not model.on_disk
     return model.networks["transformer"].state_dict()

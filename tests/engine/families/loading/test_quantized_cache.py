@@ -73,7 +73,12 @@ def load(path, cache, *, scheme="int8", names=("transformer",), seen=None, cance
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32, quantization=choices)
     counted = [] if seen is None else seen
     load_components(
-        model, names, on_bytes=lambda name, count: counted.append((name, count)), cancelled=cancelled, cache=cache
+        model,
+        names,
+        on_bytes=lambda name, count: counted.append((name, count)),
+        cancelled=cancelled,
+        notify=lambda _: None,
+        cache=cache,
     )
     return model.networks
 

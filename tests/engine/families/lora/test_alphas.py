@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mezzotint.checkpoints.header import Header
+from mezzotint.checkpoints.header import Header, TensorSpec
 from mezzotint.errors import ModelRefused
 from mezzotint.families.lora.alphas import written_alphas, written_doras
 
@@ -58,3 +58,48 @@ def test_text_that_is_no_json_is_refused():
     header = Header(path=Path("a"), tensors={}, metadata={"lora_adapter_metadata": "{" * 1000}, bytes=0)
     with pytest.raises(ModelRefused, match="JSON"):
         written_alphas(header)
+
+
+NAME = "base_model.model.unet.x.lora_A.weight"
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """What a configuration beside a file of peft's says of its layers."""
+
+    def call(config, name=NAME, metadata=None):
+        (tmp_path / "adapter_config.json").write_text(json.dumps(config), "utf-8")
+        specs = {name: TensorSpec(dtype="F32", shape=(4, 8), start=0, end=128)}
+        return Header(path=tmp_path / "adapter_model.safetensors", tensors=specs, metadata=metadata or {}, bytes=128)
+
+    return call
+
+
+def test_what_peft_writes_beside_an_adapter(beside):
+    header = beside({"peft_type": "LORA", "r": 4, "lora_alpha": 6, "alpha_pattern": {"x": 2}, "use_dora": True})
+    assert {written_alphas(header)[where].scale("y", 4) for where in ("denoiser", "text_encoder")} == {1.5}
+    assert written_alphas(header)["denoiser"].scale("a_x", 4) == 0.5 and "denoiser" in written_doras(header)
+    assert written_alphas(beside({"peft_type": "LOHA", "r": 4, "alpha": 8}))["denoiser"].scale("y", 4) == 2
+    rooted = beside({"lora_alpha": 6, "use_rslora": True, "fan_in_fan_out": False, "init_lora_weights": True})
+    assert written_alphas(rooted)["denoiser"].scale("y", 9) == 2
+
+
+def test_a_configuration_beside_other_files_is_not_theirs(beside):
+    config = {"lora_alpha": 6}
+    assert written_alphas(beside(config, name="lora_unet_x.lora_down.weight")) == {}
+    metadata = {"lora_adapter_metadata": '{"unet.lora_alpha": 4}'}
+    assert written_alphas(beside(config, metadata=metadata))["denoiser"].scale("y", 4) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"fan_in_fan_out": True}, "adapter_config.json: fan_in_fan_out True is not supported"),
+        ({"layer_replication": [[0, 4]]}, "layer_replication"),
+        ({"init_lora_weights": "pissa_niter_4"}, "an adapter of a changed base model"),
+        ({"lora_alpha": "6"}, "no number to scale by"),
+    ],
+)
+def test_settings_that_change_an_adapter_in_other_ways_are_refused(beside, config, why):
+    with pytest.raises(ModelRefused, match=why):
+        written_alphas(beside(config))

@@ -65,7 +65,7 @@ def test_an_image_is_what_the_model_makes_of_that_noise(pairs_in, tiny, tiny_pix
     from mezzotint.families.loading.networks import load_components
     from mezzotint.stages.images.decode import to_image
 
-    load_components(tiny.model, ["vae"], on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(tiny.model, ["vae"], on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda _: None)
     decoded = to_image(tiny.model, made.pair(1).latents[None])
     decoded.save(tmp_path / "decoded.png")
     alone = ours(tiny_pixart_folder, tmp_path, prompt=PROMPTS[1], seed=1, sampler="dpmpp_2m")
