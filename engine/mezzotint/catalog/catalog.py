@@ -100,6 +100,15 @@ class Catalog:
             if hidden or not _is_hidden(identity, candidate, places)
         )
 
+    def removed(self) -> tuple[ModelInfo, ...]:
+        """The models that the user has hidden; not the bundled ones that no list has until they are asked for."""
+        places, where = self._places, self._where_parts()
+        return tuple(
+            replace(_listed(identity, candidate, where), hidden=True)
+            for identity, candidate in self._candidates()[0].items()
+            if _is_removed(identity, candidate, places)
+        )
+
     def hides(self, identity: str) -> bool:
         """Whether lists leave out the model of this id."""
         candidate = self._candidates()[0].get(identity)
@@ -239,8 +248,11 @@ def _with_file(part: ModelPart, checkpoint: Checkpoint) -> ModelPart:
 
 
 def _is_hidden(identity: str, candidate: Candidate, places: Places) -> bool:
-    by_user = identity in places.hidden or str(candidate.path) in places.hidden
-    return by_user or not (candidate.listed or identity in places.shown)
+    return _is_removed(identity, candidate, places) or not (candidate.listed or identity in places.shown)
+
+
+def _is_removed(identity: str, candidate: Candidate, places: Places) -> bool:
+    return identity in places.hidden or str(candidate.path) in places.hidden
 
 
 def _scan(place: Place) -> Found:

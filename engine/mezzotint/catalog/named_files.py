@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import PART_FOLDERS
-from mezzotint.catalog.place import at_home
+from mezzotint.catalog.place import at_home, is_searched
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
@@ -96,5 +96,7 @@ def file_of(name: str, places: Places, kinds: Sequence[FileKind]) -> str:
 def _files(folders: Sequence[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:
     for root in folders:
         for folder, inner, names in os.walk(root):
-            inner[:] = sorted(inner) if len(Path(folder).relative_to(root).parts) < _DEEPEST else []
-            yield from (Path(folder, name) for name in sorted(names) if name.lower().endswith(suffixes))
+            depth = len(Path(folder).relative_to(root).parts)
+            inner[:] = sorted(filter(is_searched, inner)) if depth < _DEEPEST else []
+            visible = (name for name in sorted(names) if not name.startswith("."))  # macOS writes `._NAME` beside some
+            yield from (Path(folder, name) for name in visible if name.lower().endswith(suffixes))

@@ -29,6 +29,22 @@ def test_only_so_many_are_listed(places, monkeypatch):
     assert len(named_files(places, LORAS)) == 1
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rose.training/encoded/0.safetensors",
+        "1/Rose.TRAINING/state.safetensors",
+        ".cache/x.safetensors",
+        "._a.safetensors",
+    ],
+)
+def test_caches_of_trainings_and_hidden_files_are_not_listed(places, tmp_path, name):
+    path = tmp_path / "own/loras" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"")
+    assert sorted(named_files(places, LORAS)) == ["a", "b"]
+
+
 def test_each_kind_has_folders_of_its_own(places, tmp_path):
     path = tmp_path / "a1111/models/ControlNet/canny.safetensors"
     path.parent.mkdir()
