@@ -18,6 +18,7 @@ from mezzotint.families.distilled import LcmUnet, Recipe, recipe_of
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.foreign import is_sd15, missing_parts, why_not_whole
 from mezzotint.families.known import FLOW_FAMILIES, family_of, supported
+from mezzotint.families.loading.added_parts import whole_header
 from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.protocol import ModelDefaults, PredictionType
 
@@ -222,6 +223,7 @@ def _detect_file(file: FileCheckpoint) -> Detected:
             return flow.detect(file)
     if is_gguf(file.path):
         raise _refused(file.path, gguf_advice())
+    header = whole_header(file)
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {supported()}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):
