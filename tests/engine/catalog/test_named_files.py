@@ -3,7 +3,7 @@
 import pytest
 
 from mezzotint.catalog import named_files as module
-from mezzotint.catalog.named_files import CONTROLNETS, LORAS, file_of, named_files
+from mezzotint.catalog.named_files import CONTROLNETS, EMBEDDINGS, LORAS, file_of, named_files
 from mezzotint.catalog.places import Places
 
 
@@ -60,3 +60,12 @@ def test_each_kind_has_folders_of_its_own(places, tmp_path):
 def test_a_folder_of_the_usual_name_may_be_named_itself(places, tmp_path):
     alone = Places(named=(tmp_path / "own/loras",))
     assert sorted(named_files(alone, LORAS)) == ["a"]
+
+
+def test_of_an_embedding_in_both_formats_safetensors_is_taken(tmp_path):
+    for name in ("a.pt", "a.safetensors", "b.bin", "sub/a.safetensors", "c.txt"):
+        (tmp_path / "embeddings" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "embeddings" / name).write_bytes(b"")
+    found = named_files(Places(named=(tmp_path,)), EMBEDDINGS)
+    assert {name: path.name for name, path in found.items()} == {"a": "a.safetensors", "b": "b.bin"}
+    assert found["a"].parent.name == "embeddings"

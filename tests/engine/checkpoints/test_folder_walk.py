@@ -30,7 +30,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
 def test_so_is_one_that_nothing_asks_for(tmp_path):
     path = sdxl_folder(tmp_path / "model")
     (path / "notes.txt").symlink_to("/etc/passwd")
-    with pytest.raises(ModelRefused, match=r"notes.txt is a link that leads out .*: if you made it, copy or move the file itself there"):
+    with pytest.raises(
+        ModelRefused, match=r"notes.txt is a link that leads out .*: if you made it, copy or move the file itself there"
+    ):
         open_folder(path)
 
 

@@ -100,9 +100,10 @@ def test_what_the_library_accepts_is_read(tmp_path, written):
     entries = written.values() if isinstance(written, dict) else ()
     length = max((one["data_offsets"][1] for one in entries if one and "data_offsets" in one), default=1)
     path.write_bytes(raw(written, bytes(length)))
+    found = read_header(path)
     with safe_open(path, framework="numpy") as file:
-        assert set(file.keys()) == set(read_header(path).tensors)
-        assert (file.metadata() or {}) == read_header(path).metadata
+        assert set(file.keys()) == set(found.tensors)
+        assert (file.metadata() or {}) == found.metadata
 
 
 def test_only_so_many_tensors_are_read(tmp_path, monkeypatch):

@@ -170,3 +170,17 @@ def test_a_type_that_torch_lacks_is_refused(tmp_path, dtype, shape, bytes_):
     (tmp_path / "x").write_bytes(raw(header, bytes(bytes_)))
     with pytest.raises(ModelRefused, match="cannot be used"):
         list(read(tmp_path / "x"))
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory")]
+)
+def test_too_little_memory_is_no_fault_of_the_file(tmp_path, monkeypatch, error):
+    (tmp_path / "x").write_bytes(small())
+
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr("safetensors.safe_open", fails)
+    with pytest.raises(type(error)):
+        list(read(tmp_path / "x"))
