@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mezzotint.quantization.convolution import ConvGeometry
+from mezzotint.quantization.difference import Difference
 from mezzotint.quantization.linear import Branch
 from mezzotint.quantization.lycoris import Hadamard, Kronecker, Update
 
@@ -57,7 +58,7 @@ class Dora:
         """What is added to the rescaled base weight, as a branch; None for a Kronecker product."""
         if isinstance(self.update, Kronecker):
             return None
-        branch = self.update.as_branch() if isinstance(self.update, Hadamard) else self.update
+        branch = self.update.as_branch() if isinstance(self.update, Hadamard | Difference) else self.update
         branch = replace(branch, scale=branch.scale * self.scale)
         if self.is_by_row:
             return replace(branch, up=_scaled(branch.up, self.gain))

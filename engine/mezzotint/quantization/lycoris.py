@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mezzotint.quantization.convolution import ConvGeometry
+from mezzotint.quantization.difference import Difference
 from mezzotint.quantization.linear import Branch
 
 
@@ -108,4 +109,4 @@ class Kronecker:
         return y if self.rows is None else y.index_select(dim, self.rows)
 
 
-Update: TypeAlias = Branch | Hadamard | Kronecker
+Update: TypeAlias = Branch | Hadamard | Kronecker | Difference

@@ -109,8 +109,9 @@ def _part(tensors: Mapping[str, TensorSpec], whole: Mapping[str, TensorSpec], la
     if "vae" in lacks:
         for prefix in ("", VAE):
             first = tensors.get(f"{prefix}decoder.conv_in.weight")
-            is_whole = first is not None and f"{prefix}encoder.conv_in.weight" in tensors
-            if is_whole and first.shape[1:2] == whole[_CHANNELS].shape[:1]:
+            if first is None or f"{prefix}encoder.conv_in.weight" not in tensors:
+                continue
+            if first.shape[1:2] == whole[_CHANNELS].shape[:1]:
                 return _Part(component="vae", prefix=prefix)
     found = _text_encoder(tensors)
     if found is None:
