@@ -89,7 +89,9 @@ def test_what_is_merged_on_a_device_is_told_by_name_and_the_host_s_stay(tmp_path
 def test_beside_quantized_weights_they_are_computed(tmp_path):
     networks, wanted = {"unet": network()}, by_hand()
     before = dict(network().state_dict())
-    swap_in(networks["unet"], formats_for("UNet2DConditionModel", layers_of(networks["unet"]), Choice(scheme="int8-weight")))
+    swap_in(
+        networks["unet"], formats_for("UNet2DConditionModel", layers_of(networks["unet"]), Choice(scheme="int8-weight"))
+    )
     stored = dict(quantized_layers(networks["unet"]))
     assert {"0", "3"} & set(stored)
     for name, layer in stored.items():
