@@ -14,11 +14,10 @@ from typing import Any, TypeAlias, cast
 import torch
 from torch import Tensor, nn
 
-from mezzotint.quantization.difference import Difference
 from mezzotint.quantization.dora import Dora, has_kronecker
 from mezzotint.quantization.layers import Beside, QuantizedConv2d, QuantizedLayer, QuantizedLinear
 from mezzotint.quantization.linear import Branch, join_branches
-from mezzotint.quantization.lycoris import Hadamard, Kronecker
+from mezzotint.quantization.lycoris import Difference, Hadamard, Kronecker
 from mezzotint.quantization.oft import Rotation
 from mezzotint.quantization.transform import Delta, FromBase, transform
 

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from mezzotint.quantization.convolution import ConvGeometry
-from mezzotint.quantization.difference import Difference
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.lycoris import Hadamard, Kronecker, Update
+from mezzotint.quantization.lycoris import Difference, Hadamard, Kronecker, Update
 
 _CHUNK = 2**22  # numbers of a weight whose squares are summed at a time
 

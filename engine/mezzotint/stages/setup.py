@@ -27,11 +27,11 @@ from mezzotint.protocol import (
 )
 from mezzotint.sampling_protocol import CONDITION_NOISE
 from mezzotint.stages.controls import ControlFitting, StageControl
-from mezzotint.stages.distilled_loras import detected_with
 from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 from mezzotint.stages.images.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
+from mezzotint.stages.models.distilled_loras import detected_with
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.regions import check_regions
 from mezzotint.stages.request_checks import check_clip_skip, check_request, check_sampling

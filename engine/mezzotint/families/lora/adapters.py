@@ -24,11 +24,10 @@ from mezzotint.families.lora.lycoris import added_by, is_lycoris
 from mezzotint.families.lora.matching import Fit, Target, rows_for, selecting
 from mezzotint.families.lora.rotations import rotations
 from mezzotint.quantization.branched import is_branchable, set_branches
-from mezzotint.quantization.difference import Difference
 from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.layers import QuantizedLayer
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.lycoris import Hadamard, Update
+from mezzotint.quantization.lycoris import Difference, Hadamard, Update
 from mezzotint.quantization.oft import Rotation
 from mezzotint.quantization.transform import Delta
 

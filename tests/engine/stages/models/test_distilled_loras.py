@@ -6,7 +6,7 @@ from lora_files import write_lora
 
 from mezzotint.families.detected import Detected
 from mezzotint.protocol import LoraRef, ModelDefaults, Sampling
-from mezzotint.stages.distilled_loras import detected_with
+from mezzotint.stages.models.distilled_loras import detected_with
 
 WIDE = "unet.down_blocks.1.attentions.0.transformer_blocks.0.attn2.to_k"
 BASE = Detected(
