@@ -24,7 +24,7 @@ from mezzotint.catalog.named_files import (
     named_files,
 )
 from mezzotint.catalog.other_programs import part_folders
-from mezzotint.catalog.parts import fitting_files, part_of_kind, preview_folders_near, with_parts
+from mezzotint.catalog.parts import completed, fitting_files, part_of_kind, preview_folders_near, with_parts
 from mezzotint.catalog.place import Candidate, Found, Layout, Place, Source, at_home
 from mezzotint.catalog.places import Places, all_places, standard_places
 from mezzotint.catalog.scan import scan
@@ -100,6 +100,15 @@ class Catalog:
             if hidden or not _is_hidden(identity, candidate, places)
         )
 
+    def removed(self) -> tuple[ModelInfo, ...]:
+        """The models that the user has hidden; not the bundled ones that no list has until they are asked for."""
+        places, where = self._places, self._where_parts()
+        return tuple(
+            replace(_listed(identity, candidate, where), hidden=True)
+            for identity, candidate in self._candidates()[0].items()
+            if _is_removed(identity, candidate, places)
+        )
+
     def hides(self, identity: str) -> bool:
         """Whether lists leave out the model of this id."""
         candidate = self._candidates()[0].get(identity)
@@ -153,7 +162,8 @@ class Catalog:
         opened = open_checkpoint(path)
         whole = opened
         with suppress(ModelRefused, StorageError):
-            whole = _with_parts(path, opened, detect(opened), where)
+            whole, chosen = completed(opened, _chosen(path, where))
+            whole = _with_parts(whole, detect(whole), where, chosen)
         fitting = {**dict.fromkeys(whole.chosen, ()), **fitting_files(opened, where.folders)}
         return tuple(
             PartFiles(
@@ -239,8 +249,11 @@ def _with_file(part: ModelPart, checkpoint: Checkpoint) -> ModelPart:
 
 
 def _is_hidden(identity: str, candidate: Candidate, places: Places) -> bool:
-    by_user = identity in places.hidden or str(candidate.path) in places.hidden
-    return by_user or not (candidate.listed or identity in places.shown)
+    return _is_removed(identity, candidate, places) or not (candidate.listed or identity in places.shown)
+
+
+def _is_removed(identity: str, candidate: Candidate, places: Places) -> bool:
+    return identity in places.hidden or str(candidate.path) in places.hidden
 
 
 def _scan(place: Place) -> Found:
@@ -323,9 +336,9 @@ def _outside_candidate(path: Path) -> Candidate:
 
 
 def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> FoundModel:
-    checkpoint = open_checkpoint(path)
+    checkpoint, chosen = completed(open_checkpoint(path), _chosen(path, where))
     detected = detect(checkpoint)
-    checkpoint = _with_parts(path, checkpoint, detected, where)
+    checkpoint = _with_parts(checkpoint, detected, where, chosen)
     sampler, schedule = own_sampler(checkpoint, detected)
     info = ModelInfo(
         id=identity,
@@ -349,13 +362,20 @@ def _open_as(identity: str, path: Path, source: Source, where: _WhereParts) -> F
     return FoundModel(info=info, checkpoint=checkpoint, detected=detected, preview_folders=previews)
 
 
-def _with_parts(path: Path, checkpoint: Checkpoint, detected: Detected, where: _WhereParts) -> Checkpoint:
-    chosen = list(where.chosen.get(os.path.realpath(path), ()))
-    if where.ref is not None:
-        if where.ref.vae is not None:
-            chosen.append(part_of_kind("vae", Path(where.ref.vae), checkpoint)[1])
-        chosen += [part_of_kind("text_encoder", Path(file), checkpoint)[1] for file in where.ref.text_encoders]
-    return with_parts(checkpoint, detected, where.folders, chosen)
+def _chosen(path: Path, where: _WhereParts) -> list[tuple[str, Path]]:
+    """The files chosen for a model's components: for one call, of a kind, and before those of the settings."""
+    vae, text = (None, ()) if where.ref is None else (where.ref.vae, where.ref.text_encoders)
+    given = [*(("vae", file) for file in (vae,) if file is not None), *(("text_encoder", file) for file in text)]
+    of_settings = [("", file) for file in where.chosen.get(os.path.realpath(path), ())]
+    return [*((kind, at_home(Path(file)).absolute()) for kind, file in given), *of_settings]
+
+
+def _with_parts(
+    checkpoint: Checkpoint, detected: Detected, where: _WhereParts, chosen: Sequence[tuple[str, Path]]
+) -> Checkpoint:
+    """The checkpoint with its component files; those for one call precede."""
+    files = [part_of_kind(kind, file, checkpoint)[1] if kind else file for kind, file in reversed(chosen)]
+    return with_parts(checkpoint, detected, where.folders, files)
 
 
 def _match(wanted: str, candidates: dict[str, Candidate]) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mezzotint.catalog.other_programs import part_folders
 from mezzotint.catalog.parts import PART_FOLDERS
-from mezzotint.catalog.place import at_home
+from mezzotint.catalog.place import at_home, is_searched
 from mezzotint.catalog.places import Places
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder
@@ -30,7 +30,9 @@ class FileKind:
 
 
 LORAS = FileKind(folders=("loras", "Lora"))
-EMBEDDINGS = FileKind(folders=("embeddings",))  # of textual inversion; in A1111 beside the folder models
+EMBEDDINGS = FileKind(  # of textual inversion; in A1111 beside the folder models
+    folders=("embeddings",), suffixes=(".safetensors", ".pt", ".bin")
+)
 CONTROLNETS = FileKind(
     folders=("controlnet", "ControlNet", "t2i_adapter", "ipadapter", "style_models", "model_patches"),
     bundled=("starter-edges", "xl-edges/controlnet"),
@@ -51,7 +53,10 @@ OTHER_FOLDERS = frozenset(
 
 
 def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
-    """The files by their name without suffix, the bundled one first; of several with one name the first."""
+    """The files by their name without suffix, the bundled one first; of several with one name the first.
+
+    Of those in one folder, the one with the kind's first suffix.
+    """
     named = (*((places.models,) if places.models is not None else ()), *places.named)
     trained = () if places.models is None or kind is not LORAS else (places.models.parent / "loras",)
     folders = dict.fromkeys((*(folder for path in named for folder in part_folders(path, kind.folders)), *trained))
@@ -59,7 +64,9 @@ def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
     for path in _files(tuple(folders), kind.suffixes):
         if len(found) == _MOST_FILES:
             break
-        found.setdefault(path.stem, path)
+        other = found.setdefault(path.stem, path)
+        if other.parent == path.parent and path.suffix.lower() == kind.suffixes[0]:
+            found[path.stem] = path
     return found
 
 
@@ -96,5 +103,7 @@ def file_of(name: str, places: Places, kinds: Sequence[FileKind]) -> str:
 def _files(folders: Sequence[Path], suffixes: tuple[str, ...]) -> Iterator[Path]:
     for root in folders:
         for folder, inner, names in os.walk(root):
-            inner[:] = sorted(inner) if len(Path(folder).relative_to(root).parts) < _DEEPEST else []
-            yield from (Path(folder, name) for name in sorted(names) if name.lower().endswith(suffixes))
+            depth = len(Path(folder).relative_to(root).parts)
+            inner[:] = sorted(filter(is_searched, inner)) if depth < _DEEPEST else []
+            visible = (name for name in sorted(names) if not name.startswith("."))  # macOS writes `._NAME` beside some
+            yield from (Path(folder, name) for name in visible if name.lower().endswith(suffixes))

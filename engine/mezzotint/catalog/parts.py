@@ -20,6 +20,7 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flow.files import denoiser_in, fits, part_needed, usual_name
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.known import family_of
+from mezzotint.families.loading.added_parts import lacking, part_for, whole_header
 from mezzotint.families.preview_decoder.lookup import APPROXIMATIONS
 from mezzotint.families.replaced_vae import VAE, OwnVae, is_vae_alone, own_vae
 
@@ -38,7 +39,8 @@ def with_parts(
     """
     family = family_of(detected.family)
     denoiser = _denoiser(family, checkpoint)
-    own = dict(chosen_part(path, checkpoint) for path in chosen)
+    added = {component: checkpoint.parts[component] for component in checkpoint.chosen}
+    own = {**added, **dict(chosen_part(path, checkpoint) for path in chosen)}
     if denoiser is None or not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
         return replace(checkpoint, parts=own, chosen=frozenset(own))
     files = list(_files((*_folders_near(checkpoint.path), *folders)))
@@ -52,11 +54,41 @@ def with_parts(
     return whole
 
 
+def completed(checkpoint: Checkpoint, chosen: Sequence[tuple[str, Path]]) -> tuple[Checkpoint, list[tuple[str, Path]]]:
+    """A checkpoint with a U-Net, with files for the components that it lacks, and the files that were not used so.
+
+    `chosen`: with the kind that each is given for, empty if any. Raises UsageError for a file of another kind,
+    ModelRefused for one that cannot be what the checkpoint lacks.
+    """
+    if not isinstance(checkpoint, FileCheckpoint) or not lacking(whole_header(checkpoint).tensors):
+        return checkpoint, list(chosen)
+    left: list[tuple[str, Path]] = []
+    bare = checkpoint
+    for kind, path in chosen:
+        lacks = lacking(whole_header(checkpoint).tensors)
+        if not any(each.startswith(kind) for each in lacks):
+            if kind or part_for(bare, path) not in checkpoint.parts:  # else one given for this call precedes it
+                left.append((kind, path))
+            continue
+        component = part_for(checkpoint, path)
+        if component is None or not component.startswith(kind):
+            wanted = " nor ".join(each for each in lacks if each.startswith(kind))
+            raise ModelRefused(
+                f"{plain(path, 300)} does not fit {plain(checkpoint.path, 300)}: it holds no {wanted}, which that lacks"
+            )
+        parts = {**checkpoint.parts, component: path}
+        checkpoint = replace(checkpoint, parts=parts, chosen=frozenset(parts))
+    return checkpoint, left
+
+
 def fitting_files(checkpoint: Checkpoint, folders: Sequence[Path] = ()) -> dict[str, tuple[Path, ...]]:
     """The files found that fit, for each component that can be read from another file; see `with_parts`."""
+    files = list(_files((*_folders_near(checkpoint.path), *folders)))
+    if isinstance(checkpoint, FileCheckpoint) and (lacks := lacking(whole_header(checkpoint).tensors)):
+        found_for = [(path, _lacked(checkpoint, path)) for path in files if path != checkpoint.path]
+        return {name: tuple(path for path, component in found_for if component == name) for name in lacks}
     family = family_of(detect(checkpoint).family)
     denoiser = _denoiser(family, checkpoint)
-    files = list(_files((*_folders_near(checkpoint.path), *folders)))
     if denoiser is None or not isinstance(checkpoint, FileCheckpoint) or not isinstance(family, FlowFamily):
         own = _own_vae(checkpoint)
         found = tuple(path for path in files if path != checkpoint.path and _replaces(path, own))
@@ -74,8 +106,11 @@ def fitting_files(checkpoint: Checkpoint, folders: Sequence[Path] = ()) -> dict[
 def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
     """The component that a file is for: of a transformer's file any, of other models the VAE.
 
-    Raises ModelRefused if it does not fit.
+    Of a checkpoint that lacks components, it is for one of those. Raises ModelRefused if it does not fit.
     """
+    whole, left = completed(checkpoint, [("", path)])
+    if not left:
+        return next((name, file) for name, file in whole.parts.items() if name not in checkpoint.parts)
     family = family_of(detect(checkpoint).family)
     denoiser = _denoiser(family, checkpoint)
     if denoiser is None or not isinstance(family, FlowFamily):
@@ -97,12 +132,13 @@ def chosen_part(path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
 
 def part_of_kind(kind: str, path: Path, checkpoint: Checkpoint) -> tuple[str, Path]:
     """The component that a file is for, and its absolute path; raises UsageError for one of another kind."""
+    path = at_home(path).absolute()
     if not kind.startswith(VAE) and _takes_only_a_vae(checkpoint):
         raise UsageError(
             f"{plain(checkpoint.path, 300)} has its own text encoders: others can be chosen only for a transformer in "
             "a file of its own; leave --text-encoder out"
         )
-    component, found = chosen_part(at_home(path).absolute(), checkpoint)
+    component, found = chosen_part(path, checkpoint)
     if not component.startswith(kind):
         raise UsageError(f"{plain(found, 300)} is for this model's {component}, not for its {kind}")
     return component, found
@@ -121,12 +157,22 @@ def _denoiser(family: Family, checkpoint: Checkpoint) -> ComponentSource | None:
 
 
 def _takes_only_a_vae(checkpoint: Checkpoint) -> bool:
+    if isinstance(checkpoint, FileCheckpoint) and lacking(whole_header(checkpoint).tensors):
+        return False
     return _denoiser(family_of(detect(checkpoint).family), checkpoint) is None
 
 
 def _own_vae(checkpoint: Checkpoint) -> OwnVae:
     detected = detect(checkpoint)
-    return own_vae(family_of(detected.family).sources(replace(checkpoint, parts={}, chosen=frozenset()), detected))
+    own = {name: path for name, path in checkpoint.parts.items() if name != VAE}
+    bare = replace(checkpoint, parts=own, chosen=checkpoint.chosen - {VAE})
+    return own_vae(family_of(detected.family).sources(bare, detected))
+
+
+def _lacked(checkpoint: FileCheckpoint, path: Path) -> str | None:
+    with suppress(ModelRefused, StorageError):
+        return part_for(checkpoint, path) if is_vae_alone(path) else None
+    return None
 
 
 def _replaces(path: Path, own: OwnVae) -> bool:

@@ -36,6 +36,14 @@ class Found:
     notices: tuple[str, ...] = ()
 
 
+TRAINING_SUFFIX = ".training"  # of the folder of a training, beside its LoRA
+
+
+def is_searched(name: str) -> bool:
+    """Whether a folder of that name may hold models; the caches and states of trainings have files like some."""
+    return not name.startswith(".") and not name.lower().endswith(TRAINING_SUFFIX)
+
+
 def at_home(path: Path) -> Path:
     """Expand a leading `~`; unchanged if there is no such home."""
     try:

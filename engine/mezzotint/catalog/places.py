@@ -11,7 +11,7 @@ from mezzotint.catalog.huggingface import is_cache
 from mezzotint.catalog.other_programs import is_tree, places_of_file, places_of_tree, usual_homes
 from mezzotint.catalog.place import Place, at_home
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited, without_mark
 from mezzotint.errors import ModelRefused, StorageError, UsageError
 
 MODEL_PATH_VARIABLE = "MEZZOTINT_MODEL_PATH"
@@ -98,7 +98,7 @@ def read_settings() -> ModelSettings:
     if not is_file(path):
         return ModelSettings()
     try:
-        models = tomllib.loads(read_limited(path, MAX_CONFIG).decode("utf-8")).get("models", {})
+        models = tomllib.loads(without_mark(read_limited(path, MAX_CONFIG)).decode("utf-8")).get("models", {})
     except (ModelRefused, StorageError, ValueError, RecursionError) as error:
         raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
     folders = _list(path, models, "folders", '["/data/models"]')

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from mezzotint.catalog.place import Candidate, Found, Place
+from mezzotint.catalog.place import Candidate, Found, Place, is_searched
 from mezzotint.checkpoints.folder import INDEX_FILE
 from mezzotint.checkpoints.foreign_kind import is_pickle_name
 from mezzotint.checkpoints.looking_folder import purpose_of
@@ -73,11 +73,12 @@ def _candidate(place: Place, path: Path) -> Candidate:
 
 
 def _list(folder: Path, limit: int) -> tuple[list[Path], list[Path]]:
-    """The files and the folders in a folder, sorted, without hidden ones."""
+    """The files and the folders in a folder, sorted, without hidden ones and trainings."""
     with os.scandir(folder) as entries:
         visible = (entry for entry in entries if not entry.name.startswith("."))
         some = [(Path(entry.path), _is_folder(entry)) for entry, _ in zip(visible, range(limit), strict=False)]
-    return sorted(path for path, is_dir in some if not is_dir), sorted(path for path, is_dir in some if is_dir)
+    files = sorted(path for path, is_dir in some if not is_dir)
+    return files, sorted(path for path, is_dir in some if is_dir and is_searched(path.name))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -60,4 +60,7 @@ def _check_entry(root: Path, path: Path, allowed: tuple[Path, ...]) -> None:
     if path.suffix.lower() in CODE_SUFFIXES:
         raise ModelRefused(f"{plain(root, 300)} holds code ({shown}): model folders with code in them are not opened")
     if not is_inside(path, allowed):
-        raise ModelRefused(f"{plain(root, 300)}: {shown} is a link that leads out of the model folder")
+        raise ModelRefused(
+            f"{plain(root, 300)}: {shown} is a link that leads out of the model folder, by which a downloaded folder "
+            "could have any file read: if you made it, copy or move the file itself there, or make a hard link"
+        )

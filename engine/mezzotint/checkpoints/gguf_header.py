@@ -12,13 +12,14 @@ from math import prod
 from pathlib import Path
 from typing import BinaryIO
 
-from mezzotint.checkpoints.header import MAX_NAME, MAX_TENSORS
+from mezzotint.checkpoints.header import MAX_TENSORS
 from mezzotint.checkpoints.plain_text import plain, size, size_of
 from mezzotint.checkpoints.regular_file import open_regular, reason
 from mezzotint.errors import ModelRefused, StorageError
 
 MAX_HEADER = 64 * 2**20  # contains the vocabularies of language models
 MAX_KEYS = 10_000
+MAX_NAME = 1000  # bytes
 MAX_VALUE = 2**16  # bytes; longer strings are dropped
 MAX_RANK = 4
 _MAX_LISTED = 8  # elements; longer lists are dropped

@@ -13,6 +13,8 @@ from mezzotint.errors import Cancelled, ModelRefused, StorageError
 if TYPE_CHECKING:
     import torch
 
+_ALLOCATOR = "DefaultCPUAllocator"  # in torch's messages where RAM ran out
+
 
 def read_tensors(
     files: Sequence[Path],
@@ -62,12 +64,12 @@ def _read_file(
 
 @contextmanager
 def _storage_errors(path: Path) -> Iterator[None]:
-    """The library's errors as ours."""
-    from safetensors import SafetensorError
-
+    """The errors of the library, and of torch for dtypes that it cannot represent, as ours."""
     try:
         yield
-    except SafetensorError as error:
-        raise ModelRefused(f"{plain(path, 300)} changed meanwhile, or cannot be used: {plain(error)}") from None
     except OSError as error:
         raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
+    except Exception as error:
+        if isinstance(error, MemoryError) or _ALLOCATOR in str(error):
+            raise
+        raise ModelRefused(f"{plain(path, 300)} changed meanwhile, or cannot be used: {plain(error)}") from None

@@ -1,5 +1,6 @@
 """Opens only regular files, never a folder, a pipe or a device."""
 
+import codecs
 import os
 import stat
 import time
@@ -43,6 +44,16 @@ def read_limited(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise ModelRefused(f"{plain(path, 300)} is larger than the {limit} bytes that such a file may have")
     return data
+
+
+def without_mark(data: bytes) -> bytes:
+    """Text of a file as UTF-8 without a byte order mark; the same if there is none.
+
+    Windows's editors and shells write one.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode("utf-8", "replace")
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def is_folder(path: Path) -> bool:

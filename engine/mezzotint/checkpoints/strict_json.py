@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import read_limited
+from mezzotint.checkpoints.regular_file import read_limited, without_mark
 from mezzotint.errors import ModelRefused
 
 MAX_DEPTH = 32
@@ -16,13 +16,16 @@ _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 def read_json_object(path: Path, limit: int) -> dict[str, object]:
-    """Return the object in a JSON file of at most `limit` bytes; raises ModelRefused if there is none."""
-    return parse_json_object(read_limited(path, limit), path)
+    """Return the object in a JSON file of at most `limit` bytes; raises ModelRefused if there is none.
+
+    It may begin with a byte order mark, as Windows's editors and PowerShell write one.
+    """
+    return parse_json_object(without_mark(read_limited(path, limit)), path)
 
 
-def parse_json_object(data: bytes, where: object) -> dict[str, object]:
-    """Return the JSON object in `data`; raises ModelRefused naming `where` if there is none."""
-    value = _parsed(data, where)
+def parse_json_object(data: bytes, where: object, most_values: int | None = None) -> dict[str, object]:
+    """Return the JSON object in `data`; raises ModelRefused naming `where` if there is none, or one of more values."""
+    value = _parsed(data, where, most_values)
     if not isinstance(value, dict):
         raise ModelRefused(f"{plain(where, 300)}: JSON, but not an object")
     return value
@@ -36,9 +39,9 @@ def parse_json_list(data: bytes, where: object) -> list[object]:
     return value
 
 
-def _parsed(data: bytes, where: object) -> object:
+def _parsed(data: bytes, where: object, most_values: int | None = None) -> object:
     try:
-        _check_depth(data)
+        _check_structure(data, most_values)
         value: object = json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_without_double_keys,
@@ -50,10 +53,13 @@ def _parsed(data: bytes, where: object) -> object:
     return value
 
 
-def _check_depth(data: bytes) -> None:
+def _check_structure(data: bytes, most_values: int | None) -> None:
+    between = _STRING.sub(b"", data)
+    if most_values is not None and between.count(b",") + between.count(b":") > most_values:
+        raise ValueError(f"more than {most_values} values")
     # Strip the innermost brackets MAX_DEPTH times: any that remain are nested deeper, or never closed. The parser has
     # a recursion limit, but a library may have raised that beyond what the stack can hold.
-    brackets = _STRING.sub(b"", data).translate(None, _NOT_BRACKETS)
+    brackets = between.translate(None, _NOT_BRACKETS)
     for _ in range(MAX_DEPTH):
         peeled = brackets.replace(b"[]", b"").replace(b"{}", b"")
         if len(peeled) == len(brackets):

@@ -175,14 +175,14 @@ def _defaults() -> argparse.Namespace:
 
 def _resumed(arguments: argparse.Namespace) -> TrainingRequest:
     """The request of a training that has begun; its folder may have been moved."""
-    from mezzotint.jobs.training.folder import SUFFIX
+    from mezzotint.catalog.place import TRAINING_SUFFIX
     from mezzotint.jobs.training.runs import resumed_request
 
     if any(each is not None for each in (arguments.dataset, arguments.model, arguments.recipe)):
         raise UsageError("--resume goes on with what was begun: leave the folder of images, the model and --from out")
     path = arguments.output.expanduser().resolve()
-    name = path.name.removesuffix(".safetensors").removesuffix(SUFFIX)
-    return resumed_request(path.parent / f"{name}{SUFFIX}")
+    name = path.name.removesuffix(".safetensors").removesuffix(TRAINING_SUFFIX)
+    return resumed_request(path.parent / f"{name}{TRAINING_SUFFIX}")
 
 
 class TrainingReporter:

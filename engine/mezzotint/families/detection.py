@@ -19,6 +19,7 @@ from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.foreign import is_sd15, missing_parts, why_not_whole
 from mezzotint.families.foreign_models import foreign_model, resembling_model
 from mezzotint.families.known import FLOW_FAMILIES, family_of, supported
+from mezzotint.families.loading.added_parts import whole_header
 from mezzotint.families.loading.folder_quantization import check_quantization
 from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.families.name_words import words_of
@@ -234,6 +235,7 @@ def _detect_file(file: FileCheckpoint) -> Detected:
     if is_gguf(file.path):
         foreign = foreign_model(header.tensors, header.metadata.get("general.architecture", ""))
         raise _refused(file.path, f"{foreign}, which cannot be run. {supported()}" if foreign else gguf_advice())
+    header = whole_header(file)
     if missing := missing_parts(header.tensors):
         raise _refused(file.path, f"{why_not_whole(header.tensors, missing)} {supported()}")
     if scaled := next((name for name in header.tensors if name.endswith(_SCALES)), None):

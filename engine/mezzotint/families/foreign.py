@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.families.foreign_models import foreign_model
+from mezzotint.families.loading.added_parts import lacking
 
 _SD15 = "a Stable Diffusion 1 model"
 # The first pattern that matches any tensor name decides, so specific patterns come before general ones; models that
@@ -93,11 +94,23 @@ def why_not_whole(names: Iterable[str], missing: tuple[str, ...]) -> str:
     if any(name.startswith("conditioner.embedders.") for name in known) and any(
         name.startswith("model.diffusion_model.label_emb.") for name in known
     ):
-        return f"an SDXL checkpoint that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
+        return f"an SDXL checkpoint that lacks {' and '.join(missing)} cannot be run; {_how_to_add(known)}."
     kind = kind_of_file(known)
     if kind == _SD15:
-        return f"{kind} that lacks {' and '.join(missing)} cannot be run; get the whole checkpoint."
+        return f"{kind} that lacks {' and '.join(missing)} cannot be run; {_how_to_add(known)}."
     if kind == foreign_model(known):
         return f"{kind}, which cannot be run."
-    advice = "; give it beside a model, with --lora" if kind == "a LoRA" else ""
+    advice = ""
+    if kind == "a LoRA":
+        advice = "; give it beside a model, with --lora"
+    elif lacking(known):
+        advice = f"; {_how_to_add(known)}"
+    elif "UNet alone" in kind:
+        advice = "; it goes into a whole model of its kind with `-m MODEL --weights FILE`"
     return f"{kind} cannot be run by itself{advice}."
+
+
+def _how_to_add(names: Iterable[str]) -> str:
+    options = dict.fromkeys("--vae FILE" if each == "vae" else "--text-encoder FILE" for each in lacking(set(names)))
+    given = f"give what it lacks with {' and '.join(options)}, or " if options else ""
+    return f"{given}get the whole checkpoint"

@@ -13,8 +13,8 @@ from mezzotint.checkpoints.folder import INDEX_FILE
 from mezzotint.checkpoints.foreign_kind import PICKLE_SUFFIXES
 from mezzotint.checkpoints.opening import open_checkpoint
 from mezzotint.checkpoints.plain_text import plain, size
-from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
-from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited, without_mark
+from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.checkpoints.weight_file import weight_header
 from mezzotint.errors import ImageRefused, MezzotintError
 from mezzotint.families.detection import detect
@@ -100,12 +100,12 @@ def _model(path: Path) -> Found:
 
 
 def _toml(path: Path) -> Found:
-    tomllib.loads(read_limited(path, _LARGEST_JOB).decode("utf-8"))
+    tomllib.loads(without_mark(read_limited(path, _LARGEST_JOB)).decode("utf-8"))
     return "job", "a job file"
 
 
 def _json(path: Path) -> Found:
-    whole = parse_json_object(read_limited(path, _LARGEST_JOB), path)
+    whole = read_json_object(path, _LARGEST_JOB)
     if is_graph(whole) or isinstance(whole.get("nodes"), list):
         return "unknown", "a ComfyUI workflow, which only ComfyUI can run; drop an image that it made instead"
     return "job", "a job file"

@@ -74,7 +74,7 @@ class _ModelMethods:
         unhide_model(self._make_catalog(), params.id)
 
     def hidden_models(self, _params: None, _tell: OnEvent, _cancelled: IsCancelled) -> tuple[ModelInfo, ...]:
-        return tuple(model for model in self._make_catalog().models(hidden=True) if model.hidden)
+        return self._make_catalog().removed()
 
     def known_models(
         self, params: KnownModelsRequest, _tell: OnEvent, _cancelled: IsCancelled

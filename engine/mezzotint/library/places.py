@@ -13,7 +13,7 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.catalog.place import at_home
 from mezzotint.catalog.places import MAX_CONFIG, config_file, expand, read_settings, standard_places
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited
+from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited, without_mark
 from mezzotint.errors import ModelRefused, StorageError, UnknownModel, UsageError
 from mezzotint.library_protocol import ModelPlace
 from mezzotint.protocol import ModelRef
@@ -142,7 +142,7 @@ def _document(path: Path) -> Any:  # noqa: ANN401  tomlkit's containers have no 
     """Parse the settings file. Raises UsageError if it cannot be parsed, so that it is not overwritten."""
     read_settings()
     try:
-        return tomlkit.parse(read_limited(path, MAX_CONFIG)) if is_file(path) else tomlkit.document()
+        return tomlkit.parse(without_mark(read_limited(path, MAX_CONFIG))) if is_file(path) else tomlkit.document()
     except (TOMLKitError, ModelRefused, StorageError, ValueError, RecursionError) as error:
         raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
 

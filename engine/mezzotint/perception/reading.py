@@ -147,7 +147,7 @@ def _library_s(path: Path, of: Any, config: Any, tensors: Mapping[str, torch.Ten
         made, said = of.from_pretrained(
             None, config=config, state_dict=dict(tensors), output_loading_info=True, dtype=torch.float32
         )
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:
         if is_shortage(error):
             raise
         raise ModelRefused(f"{plain(path, 300)}: its weights do not fit its configuration: {plain(error)}") from error

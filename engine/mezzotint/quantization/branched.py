@@ -8,7 +8,8 @@ network is restored bit for bit.
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +17,11 @@ from torch import Tensor, nn
 from mezzotint.quantization.dora import Dora, has_kronecker
 from mezzotint.quantization.layers import Beside, QuantizedConv2d, QuantizedLayer, QuantizedLinear
 from mezzotint.quantization.linear import Branch, join_branches
-from mezzotint.quantization.lycoris import Hadamard, Kronecker
+from mezzotint.quantization.lycoris import Difference, Hadamard, Kronecker
 from mezzotint.quantization.oft import Rotation
 from mezzotint.quantization.transform import Delta, FromBase, transform
 
+_CHANGED = "changed"  # of modules: by parameter, the plain one where it was merged, and what changes it
 _MERGE_CHUNK = 2**20  # elements merged at a time, to bound temporary memory
 
 
@@ -51,7 +53,7 @@ BranchableLayer: TypeAlias = nn.Linear | nn.Conv2d | QuantizedLayer
 def branchable_layers(network: nn.Module) -> Iterator[tuple[str, Any]]:
     """Layers that can have branches, by name: linear layers, and convolutions without groups and with zero padding."""
     for name, module in network.named_modules():
-        if _can_branch(module):
+        if is_branchable(module):
             yield name, module
 
 
@@ -60,12 +62,20 @@ def weight_shape(layer: BranchableLayer) -> tuple[int, ...]:
     return tuple(layer.shape if isinstance(layer, QuantizedLayer) else layer.weight.shape)
 
 
-def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *, merge_now: bool = True) -> None:
+def set_branches(
+    network: nn.Module,
+    branches: Mapping[str, Sequence[Delta]],
+    changes: Mapping[str, Sequence[Difference]] = MappingProxyType({}),
+    *,
+    merge_now: bool = True,
+) -> None:
     """Set the network's branches, by layer name, and remove all others; layers with the same branches are left alone.
 
+    `changes`: what is added to other parameters, such as biases and norms, by their names.
     `merge_now`: weights compute where they are stored, so plain ones are merged here, each into a copy. Otherwise they
     are merged after they were copied to the device (`merged_branches`).
     """
+    _restore(network)
     for name, layer in list(branchable_layers(network)):
         wanted = tuple(branches.get(name, ()))
         if isinstance(layer, QuantizedLayer):
@@ -73,13 +83,19 @@ def set_branches(network: nn.Module, branches: Mapping[str, Sequence[Delta]], *,
         elif not same_branches(wanted, getattr(layer, "branches", ())):
             plain = layer.plain[0] if isinstance(layer, MergedLinear | MergedConv2d) else layer
             _put(network, name, _merged(plain, wanted, merge_now=merge_now) if wanted else plain)
+    for name, differences in changes.items():
+        _change(network, name, tuple(differences), merge_now=merge_now)
 
 
 def merged_branches(network: nn.Module) -> dict[str, tuple[Delta, ...]]:
-    """Branches to merge into weights, by weight name; includes layers that are currently replaced by a proxy."""
-    return {
-        f"{name}.weight": module.branches for name, module in network.named_modules() if getattr(module, "merges", None)
-    }
+    """What to merge into weights, by their names; includes layers that are currently replaced by a proxy."""
+    found: dict[str, tuple[Delta, ...]] = {}
+    for name, module in network.named_modules():
+        if getattr(module, "merges", None):
+            found[f"{name}.weight"] = cast(MergedLinear | MergedConv2d, module).branches
+        for parameter, (_, changes) in vars(module).get(_CHANGED, {}).items():
+            found[f"{name}.{parameter}"] = changes
+    return found
 
 
 def same_branches(a: Sequence[Delta], b: Sequence[Delta]) -> bool:
@@ -101,20 +117,44 @@ def merge(target: Tensor, weight: Tensor, branches: Sequence[Delta]) -> None:
     step = _step(weight, branches)
     for start in range(0, weight.shape[0], step):
         rows = slice(start, start + step)
-        base = weight[rows].to(dtype, copy=True, memory_format=torch.contiguous_format).flatten(1)
+        some = weight[rows]
+        base = some.to(dtype, copy=True, memory_format=torch.contiguous_format).reshape(len(some), -1)
         total = base.clone() if any(isinstance(each, FromBase) for each in exact) else base
         for each in exact:
             if isinstance(each, FromBase):
                 each.add_rows(total, rows, base)
             else:
                 each.add_rows(total, rows)
-        target[rows].copy_(total.view_as(weight[rows]))
+        target[rows].copy_(total.view_as(some))
 
 
 def _step(weight: Tensor, branches: Sequence[Delta]) -> int:
     """Number of rows to merge at a time: whole groups of rows that become mixtures of one another."""
     group = math.lcm(*(each.joined_rows for each in branches if isinstance(each, Rotation)))
     return max(1, _MERGE_CHUNK // max(1, weight[0].numel()) // group) * group
+
+
+def _change(network: nn.Module, name: str, changes: tuple[Difference, ...], *, merge_now: bool) -> None:
+    """Add to a parameter or buffer that is no branchable layer's weight."""
+    path, _, parameter = name.rpartition(".")
+    module = network.get_submodule(path)
+    entries: dict[str, Any] = module._parameters if parameter in module._parameters else module._buffers
+    plain = entries[parameter] if merge_now else None
+    vars(module).setdefault(_CHANGED, {})[parameter] = (plain, changes)
+    if plain is not None:
+        with torch.inference_mode(False), torch.no_grad():
+            merged = torch.empty_like(plain)
+            merge(merged, plain, changes)
+            entries[parameter] = nn.Parameter(merged, requires_grad=False) if entries is module._parameters else merged
+
+
+def _restore(network: nn.Module) -> None:
+    """Undo all changes of parameters."""
+    for module in network.modules():
+        for parameter, (plain, _) in vars(module).pop(_CHANGED, {}).items():
+            if plain is not None:
+                entries: dict[str, Any] = module._parameters if parameter in module._parameters else module._buffers
+                entries[parameter] = plain
 
 
 def _merged(
@@ -147,7 +187,7 @@ def _as_branch(delta: Delta) -> Branch | None:
     """The low-rank branch that it is, apart from the weight's transform; None if it is none."""
     if isinstance(delta, Dora):
         return delta.scaled_update()
-    if isinstance(delta, Hadamard):
+    if isinstance(delta, Hadamard | Difference):
         return delta.as_branch()
     return delta if isinstance(delta, Branch) else None
 
@@ -157,7 +197,8 @@ def _put(network: nn.Module, name: str, layer: nn.Module) -> None:
     setattr(network.get_submodule(parent), child, layer)
 
 
-def _can_branch(module: nn.Module) -> bool:
+def is_branchable(module: nn.Module) -> bool:
+    """Whether a layer's weight can have branches."""
     if type(module) in (nn.Conv2d, MergedConv2d):
         return bool(module.groups == 1 and module.padding_mode == "zeros")
     if isinstance(module, QuantizedConv2d):

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mezzotint.quantization.convolution import ConvGeometry
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.lycoris import Hadamard, Kronecker, Update
+from mezzotint.quantization.lycoris import Difference, Hadamard, Kronecker, Update
 
 _CHUNK = 2**22  # numbers of a weight whose squares are summed at a time
 
@@ -57,7 +57,7 @@ class Dora:
         """What is added to the rescaled base weight, as a branch; None for a Kronecker product."""
         if isinstance(self.update, Kronecker):
             return None
-        branch = self.update.as_branch() if isinstance(self.update, Hadamard) else self.update
+        branch = self.update.as_branch() if isinstance(self.update, Hadamard | Difference) else self.update
         branch = replace(branch, scale=branch.scale * self.scale)
         if self.is_by_row:
             return replace(branch, up=_scaled(branch.up, self.gain))

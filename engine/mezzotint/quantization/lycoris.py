@@ -1,4 +1,4 @@
-"""LoHa and LoKr updates, applied without materializing a full weight (LyCORIS, arXiv 2309.14859)."""
+"""LoHa and LoKr updates, applied without materializing a full weight, and whole ones (LyCORIS, arXiv 2309.14859)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -108,4 +108,37 @@ class Kronecker:
         return y if self.rows is None else y.index_select(dim, self.rows)
 
 
-Update: TypeAlias = Branch | Hadamard | Kronecker
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Difference:
+    """An update of `scale` times `whole`, of the weight's shape: `(n, ...)`, or `(n)` of biases and norms."""
+
+    whole: Tensor
+    scale: float = 1.0
+
+    @property
+    def factors(self) -> tuple[Tensor, ...]:
+        """The tensor."""
+        return (self.whole,)
+
+    def map_factors(self, convert: Callable[[Tensor], Tensor]) -> "Difference":
+        """Return a copy with `convert` applied to the tensor."""
+        return replace(self, whole=convert(self.whole))
+
+    def select_rows(self, select: Callable[[Tensor], Tensor]) -> "Difference":
+        """Return the update for the rows of the weight that `select` selects."""
+        return replace(self, whole=select(self.whole))
+
+    def add_rows(self, total: Tensor, rows: slice) -> None:
+        """Add the update of these rows to `total`, the rows of a flattened weight."""
+        total.add_(self.whole[rows].reshape(total.shape), alpha=self.scale)
+
+    def as_branch(self) -> Branch:
+        """Return an equivalent branch, whose rank is the number of the weight's rows or columns."""
+        rows, shape = self.whole.flatten(1), self.whole.shape[1:]
+        same = torch.eye(min(rows.shape), dtype=rows.dtype, device=rows.device)
+        up, down = (rows, same) if rows.shape[1] <= len(rows) else (same, rows)
+        window = (1,) * (len(shape) - 1)
+        return Branch(down=down.reshape(-1, *shape), up=up.reshape(*up.shape, *window), scale=self.scale)
+
+
+Update: TypeAlias = Branch | Hadamard | Kronecker | Difference

@@ -291,6 +291,8 @@ class Job:
         for stage in setup.stages:
             for message in stage.left_out:
                 self._notice("control_left_out", message)
+            for message in stage.assumed:
+                self._notice("assumed", message)
             multiple = stage.family.multiple(stage.sources)
             dense = why_dense(stage.sampling, stage.sources, (stage.height // multiple, stage.width // multiple))
             if dense:

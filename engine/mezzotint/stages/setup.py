@@ -31,6 +31,7 @@ from mezzotint.stages.images.references import check_references, reference_sizes
 from mezzotint.stages.images.request_images import RequestImages, Size, request_images
 from mezzotint.stages.images.sizes import check_size, nearest_multiple
 from mezzotint.stages.images.upscalers import FindUpscaler, no_upscalers, transition_upscaler, upscaler_file
+from mezzotint.stages.models.distilled_loras import detected_with
 from mezzotint.stages.refining import check_refining, check_same_latents, enlarged_size, refiner_tile
 from mezzotint.stages.regions import check_regions
 from mezzotint.stages.request_checks import check_clip_skip, check_request, check_sampling
@@ -65,6 +66,7 @@ class StageSetup:
     controls: tuple[StageControl, ...] = ()  # control images that its model can use
     regions: tuple[RegionRef, ...] = ()
     left_out: tuple[str, ...] = ()  # which control images it cannot use, and why
+    assumed: tuple[str, ...] = ()  # settings that were guessed, from what, and what overrides them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +174,9 @@ def _set_up_stage(
     references: Sequence[Size],
     enlarges: bool,
 ) -> StageSetup:
-    detected = found.detected
+    assumed: list[str] = []
+    loras = request.loras if stage.loras is None else stage.loras
+    detected = detected_with(found.detected, loras, stage.sampling).take(assumed.append)
     family = family_of(detected.family)
     sources = sources_of(found.checkpoint, detected)
     weights = _weights(stage, before)
@@ -223,6 +227,7 @@ def _set_up_stage(
         references=reference_sizes(family, detected, references),
         regions=tuple(replace(each, prompt=without_lora_tags(each.prompt)) for each in request.regions),
         tile=tile,
+        assumed=tuple(assumed),
     )
 
 

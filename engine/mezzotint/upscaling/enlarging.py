@@ -11,10 +11,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from mezzotint.errors import Cancelled, ModelRefused, OutOfMemory
+from mezzotint.checkpoints.plain_text import plain
+from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, OutOfMemory
 from mezzotint.memory.footprints.live_memory import counted
 from mezzotint.memory.footprints.tracing import faked
-from mezzotint.memory.shortage import is_shortage
+from mezzotint.memory.shortage import is_lost, is_shortage
 from mezzotint.memory.tiling import in_tiles, starts
 from mezzotint.protocol import IsCancelled
 from mezzotint.upscaling.upscaler import Upscaler
@@ -123,7 +124,7 @@ class Enlarger:
             if self.cancelled():
                 raise Cancelled(f"stopped after {done} of {count} tiles")
             with self.counting():
-                made: Tensor = self.upscaler.network(part.to(self.device, self.dtype))
+                made = self._made(part.to(self.device, self.dtype))
                 if not bool(torch.isfinite(made).all()):
                     raise ModelRefused(
                         f"the upscaler makes NaN of tile {done + 1} in {self.dtype}: its weights are damaged, or "
@@ -135,6 +136,24 @@ class Enlarger:
 
         with torch.inference_mode():
             return in_tiles(make, pixels, tile, takes=1, gives=self.upscaler.scale, overlap=overlap)
+
+    def _made(self, part: Tensor) -> Tensor:
+        """The network's output; its code is another project's, and its settings were read from the file."""
+        height, width = part.shape[-2:]
+        try:
+            made: Tensor = self.upscaler.network(part)
+            wanted = (1, 3, height * self.upscaler.scale, width * self.upscaler.scale)
+            if made.shape != wanted:
+                raise ValueError(f"it makes {tuple(made.shape)} instead of {wanted}")
+        except Exception as error:
+            if isinstance(error, MezzotintError) or is_shortage(error) or is_lost(error):
+                raise
+            why = plain(error, 200) or type(error).__name__
+            raise ModelRefused(
+                f"the upscaler cannot enlarge a tile of {width}x{height} pixels ({why}): its file is damaged, or of an "
+                "unknown kind; use another one"
+            ) from error
+        return made
 
     def _tile_and_overlap(self) -> tuple[int, int]:
         multiple = self.upscaler.multiple

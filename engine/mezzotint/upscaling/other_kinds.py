@@ -11,6 +11,7 @@ import torch
 
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused
+from mezzotint.memory.shortage import is_shortage
 from mezzotint.upscaling.upscaler import Upscaler
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ def other_kind(path: Path, tensors: "Mapping[str, Tensor]") -> Upscaler:
         raise ModelRefused(
             f"{plain(path, 300)}: not an upscaler of a known kind (its first tensor is '{first}')"
         ) from None
-    except (RuntimeError, KeyError, ValueError, AssertionError, IndexError, TypeError, AttributeError) as error:
-        raise ModelRefused(f"{plain(path, 300)}: the upscaler is damaged: {plain(error, 200)}") from None
+    except Exception as error:  # whatever a damaged file, or one of a kind that it only resembles, leads to
+        if is_shortage(error):
+            raise
+        why = plain(error, 200) or type(error).__name__
+        raise ModelRefused(f"{plain(path, 300)}: the upscaler is damaged, or of an unknown kind: {why}") from None
     return _upscaler(path, found)
 
 

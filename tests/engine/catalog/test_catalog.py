@@ -277,6 +277,7 @@ def test_hidden_models_are_left_out_of_lists_alone(models, by):
     catalog = Catalog(Places(named=(models,), hidden=frozenset({name})))
     assert "base" not in ids(catalog)
     assert {info.id for info in catalog.models(hidden=True) if info.hidden} == {"base"}
+    assert [info.id for info in catalog.removed()] == ["base"]
     assert catalog.find(ModelRef(id="base")).info.id == "base"
 
 

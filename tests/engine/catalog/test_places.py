@@ -95,3 +95,8 @@ def test_models_that_are_hidden(config):
     config.write_text("[models]\nhidden = 'starter-xl'\n")
     with pytest.raises(UsageError, match=r"hidden in \[models\] must be a list such as"):
         standard_places()
+
+
+def test_settings_may_begin_with_a_byte_order_mark(config):
+    config.write_text("[models]\nhidden = ['starter-xl']\n", "utf-8-sig")
+    assert standard_places().hidden == {"starter-xl"}

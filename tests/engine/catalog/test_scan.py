@@ -34,6 +34,7 @@ def test_what_is_no_model_is_left_out(tmp_path):
         (tmp_path / name).write_bytes(small())
     (tmp_path / "folder.safetensors").mkdir()
     sdxl_file(tmp_path / ".cache" / "a.safetensors")
+    sdxl_file(tmp_path / "portraits" / "rose.training" / "epochs" / "paused.safetensors")
     assert found(tmp_path) == []
 
 

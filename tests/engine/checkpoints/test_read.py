@@ -163,8 +163,24 @@ def test_an_error_of_the_one_who_is_told_stays_its_own(file):
         list(read(file, on_bytes=full))
 
 
-def test_a_type_that_torch_lacks_is_refused(tmp_path):
-    header = {"a": {"dtype": "F6_E2M3", "shape": [4], "data_offsets": [0, 3]}}
-    (tmp_path / "x").write_bytes(raw(header, bytes(3)))
+@pytest.mark.parametrize(("dtype", "shape", "bytes_"), [("F6_E2M3", [4], 3), ("F4", [8], 4), ("F4", [0], 0)])
+def test_a_type_that_torch_lacks_is_refused(tmp_path, dtype, shape, bytes_):
+    """Also where the library raises torch's own errors."""
+    header = {"a": {"dtype": dtype, "shape": shape, "data_offsets": [0, bytes_]}}
+    (tmp_path / "x").write_bytes(raw(header, bytes(bytes_)))
     with pytest.raises(ModelRefused, match="cannot be used"):
+        list(read(tmp_path / "x"))
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory")]
+)
+def test_too_little_memory_is_no_fault_of_the_file(tmp_path, monkeypatch, error):
+    (tmp_path / "x").write_bytes(small())
+
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr("safetensors.safe_open", fails)
+    with pytest.raises(type(error)):
         list(read(tmp_path / "x"))

@@ -82,3 +82,17 @@ def test_files_are_bounded(tmp_path):
     assert read_json_object(path, 8) == {"a": 1}
     with pytest.raises(ModelRefused, match="larger than the 7 bytes"):
         read_json_object(path, 7)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path, encoding):
+    mark = "\ufeff" if encoding.startswith("utf-16") else ""
+    (tmp_path / "x.json").write_bytes((mark + '{"né": "日"}').encode(encoding))
+    assert read_json_object(tmp_path / "x.json", 100) == {"né": "日"}
+
+
+def test_more_values_than_expected_are_refused_before_they_take_memory():
+    text = b'{"a": [1, 2, "x,y:z"], "b": 3}'
+    assert parse_json_object(text, "x", most_values=5) == {"a": [1, 2, "x,y:z"], "b": 3}
+    with pytest.raises(ModelRefused, match="x: not proper JSON: more than 4 values"):
+        parse_json_object(text, "x", most_values=4)

@@ -57,6 +57,18 @@ def test_tiles_leave_no_seam(compact, size):
     assert told == [(index + 1, len(told)) for index in range(len(told))]
 
 
+class Breaks(nn.Module):
+    def forward(self, x):
+        return x.reshape(1, 0 // 0) if x.shape[-1] == 64 else x[..., 1:]
+
+
+@pytest.mark.parametrize(("side", "why"), [(64, "ZeroDivisionError|by zero|modulo"), (80, r"makes \(1, 3, 80, 79\)")])
+def test_a_network_that_fails_is_a_bad_file(side, why):
+    broken = Upscaler(network=Breaks(), scale=1, architecture="Breaks")
+    with pytest.raises(ModelRefused, match=f"cannot enlarge a tile of {side}x{side} pixels .*({why})"):
+        enlarger(broken, tile=side).enlarged(drawn(side, side))
+
+
 class Blocks(nn.Module):
     """Takes sides that are multiples of 8, and at least 16."""
 

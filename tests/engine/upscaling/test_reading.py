@@ -5,6 +5,7 @@ import torch
 from safetensors.torch import save_file
 
 from mezzotint.errors import ModelRefused
+from mezzotint.upscaling import other_kinds
 from mezzotint.upscaling.compact import Compact
 from mezzotint.upscaling.reading import open_upscaler
 
@@ -20,9 +21,7 @@ def test_names_may_have_a_prefix(tmp_path, prefix):
 
 @pytest.mark.requires_package("spandrel")
 def test_other_kinds_are_spandrel_s(tmp_path):
-    from mezzotint.upscaling.other_kinds import _spandrel
-
-    _spandrel(tmp_path)
+    other_kinds._spandrel(tmp_path)
     from spandrel.architectures.ESRGAN import ESRGAN  # type: ignore[import-untyped]
 
     path = tmp_path / "esrgan.safetensors"
@@ -46,6 +45,24 @@ def test_other_files_are_refused(tmp_path, tensors, reason):
     path = tmp_path / "x.safetensors"
     save_file(tensors, path)
     with pytest.raises(ModelRefused, match=reason):
+        open_upscaler(path)
+
+
+@pytest.mark.requires_package("spandrel")
+@pytest.mark.parametrize("error", [ZeroDivisionError("division by zero"), OverflowError(), NotImplementedError("x")])
+def test_whatever_a_library_raises_is_a_bad_file(tmp_path, monkeypatch, error):
+    path = tmp_path / "x.safetensors"
+    save_file({"a": torch.zeros(1)}, path)
+    spandrel = other_kinds._spandrel(path)
+
+    def fails(_self, _tensors):
+        raise error
+
+    monkeypatch.setattr(spandrel.ModelLoader, "load_from_state_dict", fails)
+    with pytest.raises(ModelRefused, match=rf"x\.safetensors: .*{str(error) or type(error).__name__}"):
+        open_upscaler(path)
+    error = MemoryError()
+    with pytest.raises(MemoryError):
         open_upscaler(path)
 
 

@@ -90,7 +90,12 @@ def kept_metadata(file: LoraFile) -> dict[str, str]:
 
 
 def check_known(file: LoraFile) -> None:
-    """Raise ModelRefused if the file holds tensors of unknown meaning, which would be lost."""
+    """Raise ModelRefused if the file holds whole differences, or tensors of unknown meaning, which would be lost."""
+    if file.differences:
+        raise ModelRefused(
+            f"{plain(file.path, 300)}: {len(file.differences)} of its tensors are whole differences, such as "
+            f"'{plain(file.differences[0].name, 80)}', and would be lost; only plain LoRAs can be rewritten"
+        )
     if file.unknown:
         raise ModelRefused(
             f"{plain(file.path, 300)}: {len(file.unknown)} of its tensors are of an unknown kind, such as "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mezzotint.families.flow.original import OriginalNetwork, Shapes, count, renamed
+from mezzotint.families.flow.original import OriginalNetwork, Shapes, config_by, count, renamed
 from mezzotint.families.flow.parts import PartNeeded
 from mezzotint.families.loading.original_unet import text_config
 
@@ -81,6 +81,16 @@ T5 = OriginalNetwork(
     config=_t5_config,
     dropped=("encoder.embed_tokens.", "decoder.", "lm_head."),
 )
+_EMBED_TOKENS = ((r"^encoder\.embed_tokens\.", "shared."),)
+T5_WITHOUT_SHARED = replace(
+    T5,
+    name="a text encoder of T5 that names its embeddings as the encoder's",
+    marks=(*T5.marks[:2], r"encoder\.embed_tokens\.weight$"),
+    absent=(*T5.absent, r"(^|\.)shared\.weight$"),
+    config=config_by(_t5_config, _EMBED_TOKENS),
+    renames=_EMBED_TOKENS,
+    dropped=("decoder.", "lm_head."),
+)
 
 _GGUF_NAMES = (
     (r"^token_embd\.", "shared."),
@@ -123,7 +133,7 @@ CLIP_L = PartNeeded(
 )
 T5_XXL = PartNeeded(
     component="text_encoder",
-    networks=(T5, T5_GGUF),
+    networks=(T5, T5_WITHOUT_SHARED, T5_GGUF),
     width="joint_attention_dim",
     usual=((None, "t5xxl_fp16.safetensors"),),
     where=_WHERE,

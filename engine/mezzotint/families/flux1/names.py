@@ -46,6 +46,7 @@ JOINED = {
         (".attn.to_v.", Rows(2, 1, 7)),
         (".proj_mlp.", Rows(3, 4, 7)),
     ),
+    ".attn.qkv.": thirds(".attn.to_q.", ".attn.to_k.", ".attn.to_v."),  # of a single block, in XLabs' LoRAs
 }
 # Ends of names in the original release and of diffusers; the embedder of guidance is absent in schnell.
 GUIDANCE = ("guidance_in.in_layer.weight", "guidance_embedder.linear_1.weight")

@@ -14,6 +14,7 @@ Names = Mapping[str, Collection[str]]  # of the parameters of each component
 
 _OLD_ATTENTION = {".query.": ".to_q.", ".key.": ".to_k.", ".value.": ".to_v.", ".proj_attn.": ".to_out.0."}
 _LANGUAGE_MODELS = ("model.language_model.", "language_model.", "model.")  # if saved with its head or vision tower
+_T5_EMBEDDINGS = "encoder.embed_tokens.weight"  # in files that lack `shared`
 _PREFIX = "text_model."  # in CLIP's names in some versions of transformers
 
 
@@ -85,6 +86,8 @@ def _known(part: Placement, names: Collection[str]) -> Placement | None:
 
 
 def _aliases(name: str) -> Iterator[str]:
+    if name == _T5_EMBEDDINGS:
+        yield "shared.weight"  # which the library ties it to
     yield name
     yield _PREFIX + name
     yield from (name.removeprefix(prefix) for prefix in _LANGUAGE_MODELS)

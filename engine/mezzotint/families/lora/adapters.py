@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -20,17 +21,27 @@ from mezzotint.families.lora.file import LoraFile, LoraLayer, Stamp
 from mezzotint.families.lora.gains import gains
 from mezzotint.families.lora.keys import Part
 from mezzotint.families.lora.lycoris import added_by, is_lycoris
-from mezzotint.families.lora.matching import Fit, Target, rows_for
+from mezzotint.families.lora.matching import Fit, Target, rows_for, selecting
 from mezzotint.families.lora.rotations import rotations
-from mezzotint.quantization.branched import set_branches
+from mezzotint.quantization.branched import is_branchable, set_branches
 from mezzotint.quantization.dora import Dora
 from mezzotint.quantization.layers import QuantizedLayer
 from mezzotint.quantization.linear import Branch
-from mezzotint.quantization.lycoris import Hadamard, Update
+from mezzotint.quantization.lycoris import Difference, Hadamard, Update
 from mezzotint.quantization.oft import Rotation
 from mezzotint.quantization.transform import Delta
 
-_Branches = Mapping[str, Mapping[str, Delta]]  # by component and layer
+_D = TypeVar("_D", bound=Delta)
+_Branches = Mapping[str, Mapping[str, Sequence[Delta]]]  # by component and layer
+_Changes = Mapping[str, Mapping[str, Sequence[Difference]]]  # by component and parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """What one LoRA adds: to the weights of layers, and to other parameters."""
+
+    branches: _Branches
+    changes: _Changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +61,7 @@ class Adapters:
         """`device`: where the networks run; None: where their weights are. `at_rest`: whether weights stay there."""
         self._networks, self._device, self._at_rest = networks, device, at_rest
         self._latest: Sequence[tuple[FittingLora, float]] = ()
-        self._held: dict[Stamp, _Branches] = {}
+        self._held: dict[Stamp, _Held] = {}
         self._on: tuple[tuple[Stamp, float], ...] | None = ()  # None: unknown, as after an interrupted change
 
     def hold(self, loras: Sequence[FittingLora], cancelled: Callable[[], bool], sources: Sources = in_network) -> None:
@@ -60,7 +71,7 @@ class Adapters:
         overflow the network's dtype.
         """
         wanted = {lora.file.stamp: lora for lora in loras}
-        self._held = {stamp: branches for stamp, branches in self._held.items() if stamp in wanted}
+        self._held = {stamp: held for stamp, held in self._held.items() if stamp in wanted}
         for stamp, lora in wanted.items():
             if stamp not in self._held:
                 self._held[stamp] = self._read(lora, cancelled, sources)
@@ -74,10 +85,13 @@ class Adapters:
         self._on = None
         for component, network in self._networks.items():
             branches: dict[str, list[Delta]] = {}
+            changes: dict[str, list[Difference]] = {}
             for stamp, weight in wanted:
-                for name, branch in self._held[stamp].get(component, {}).items():
-                    branches.setdefault(name, []).append(replace(branch, scale=branch.scale * weight))
-            set_branches(network, branches, merge_now=self._at_rest)
+                for name, several in self._held[stamp].branches.get(component, {}).items():
+                    branches.setdefault(name, []).extend(replace(each, scale=each.scale * weight) for each in several)
+                for name, added in self._held[stamp].changes.get(component, {}).items():
+                    changes.setdefault(name, []).extend(replace(each, scale=each.scale * weight) for each in added)
+            set_branches(network, branches, changes, merge_now=self._at_rest)
         self._on = wanted
 
     def let_go(self) -> None:
@@ -94,19 +108,53 @@ class Adapters:
         self.forget()
         self.apply(self._latest)
 
-    def _read(self, lora: FittingLora, cancelled: Callable[[], bool], sources: Sources) -> _Branches:
-        path = lora.file.path
-        tensors = read_layers(lora.file, (layer for layer, _ in lora.fit.pairs), cancelled)
-        branches: dict[str, dict[str, Delta]] = {}
+    def _read(self, lora: FittingLora, cancelled: Callable[[], bool], sources: Sources) -> _Held:
+        whole = [difference.name for difference, _ in lora.fit.differences]
+        tensors = read_layers(lora.file, (layer for layer, _ in lora.fit.pairs), cancelled, whole)
+        branches: dict[str, dict[str, list[Delta]]] = {}
+        changes: dict[str, dict[str, list[Difference]]] = {}
         for layer, target, delta in self._deltas(lora, tensors, sources, cancelled):
-            placed = self._placed(delta, target)
-            if placed is None:
-                raise ModelRefused(
-                    f"{plain(path, 300)}: '{plain(layer.layer, 80)}' is too large for the network's numbers; "
-                    "try --dtype float32"
-                )
-            branches.setdefault(target.component, {})[target.name] = placed
-        return branches
+            placed = self._checked(lora, layer.layer, self._placed(delta, target))
+            branches.setdefault(target.component, {}).setdefault(target.name, []).append(placed)
+        for where, name, difference in self._differences(lora, tensors):
+            network = self._networks[where]
+            path, _, parameter = name.rpartition(".")
+            if parameter == "weight" and is_branchable(network.get_submodule(path)):
+                added = self._placed(difference, Target(component=where, name=path, shape=difference.whole.shape))
+                branches.setdefault(where, {}).setdefault(path, []).append(self._checked(lora, path, added))
+            else:
+                changed = self._checked(lora, name, self._moved(difference, network))
+                changes.setdefault(where, {}).setdefault(name, []).append(changed)
+        return _Held(branches=branches, changes=changes)
+
+    def _checked(self, lora: FittingLora, layer: str, placed: _D | None) -> _D:
+        if placed is None:
+            raise ModelRefused(
+                f"{plain(lora.file.path, 300)}: '{plain(layer, 80)}' is too large for the network's numbers; "
+                "try --dtype float32"
+            )
+        return placed
+
+    def _differences(self, lora: FittingLora, tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, str, Difference]]:
+        """What is added to single parameters: component, name of the parameter, and the difference."""
+        for difference, module in lora.fit.differences:
+            shape = module.shapes[difference.parameter]
+            rows = selecting(module.form)
+            whole = tensors[difference.name]
+            chosen = (whole if rows is None else rows(whole)).reshape(shape)
+            yield module.component, f"{module.name}.{difference.parameter}", Difference(whole=chosen)
+        for layer, target in lora.fit.pairs:
+            if "bias" in layer.names and layer.names["bias"] not in lora.fit.left_out:
+                rows, whole = rows_for(target), tensors[layer.names["bias"]]
+                scale = scale_of(lora.file, layer, tensors)
+                chosen = whole if rows is None else rows(whole)
+                yield target.component, f"{target.name}.bias", Difference(whole=chosen, scale=scale)
+
+    def _moved(self, difference: Difference, network: nn.Module) -> Difference | None:
+        like = next(each for each in network.parameters() if each.is_floating_point())
+        if not bool(torch.isfinite(difference.whole.to(like.dtype)).all()):
+            return None
+        return difference.map_factors(lambda factor: factor.to(self._device or like.device).contiguous())
 
     def _deltas(
         self, lora: FittingLora, tensors: Mapping[str, Tensor], sources: Sources, cancelled: Callable[[], bool]
@@ -138,7 +186,7 @@ class Adapters:
         like = next(each for each in network.parameters() if each.is_floating_point())
         beside = isinstance(network.get_submodule(target.name), QuantizedLayer)
         update = delta.update if isinstance(delta, Dora) else delta
-        if beside and isinstance(update, Hadamard):  # multiplied before it is rounded
+        if beside and isinstance(update, Hadamard | Difference):  # multiplied before it is rounded
             update = update.map_factors(Tensor.float).as_branch()
         rounded = update.map_factors(lambda factor: factor.to(like.dtype))
         gains = (delta.gain.to(like.dtype),) if isinstance(delta, Dora) else ()  # which stay exact
@@ -164,6 +212,10 @@ def _parts(layer: LoraLayer, tensors: Mapping[str, Tensor]) -> dict[Part, Tensor
 
 def _branch(layer: LoraLayer, target: Target, parts: Mapping[Part, Tensor], scale: float) -> Branch:
     is_convolution, up = len(target.shape) == 4, parts["up"]
-    down = whole_down(parts).reshape(layer.rank, *target.shape[1:])
+    down = whole_down(parts)
+    if layer.shape[1] < target.shape[1] and target.is_wider_for(layer):  # nothing is added to what the others give
+        more = down.new_zeros(layer.rank, target.shape[1] - layer.shape[1], *down.shape[2:])
+        down = torch.cat([down, more], dim=1)
+    down = down.reshape(layer.rank, *target.shape[1:])
     up = up.reshape(-1, layer.rank, 1, 1) if is_convolution else up.reshape(-1, layer.rank)
     return Branch(down=down, up=up, scale=scale)

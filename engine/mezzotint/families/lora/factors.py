@@ -117,16 +117,19 @@ def read_factors(file: LoraFile, layer: LoraLayer, cancelled: Callable[[], bool]
     return LoraFactors(down=whole_down(parts), up=parts["up"], alpha=alpha)
 
 
-def read_layers(file: LoraFile, layers: Iterable[LoraLayer], cancelled: Callable[[], bool]) -> dict[str, Tensor]:
-    """The tensors of some layers, by name.
+def read_layers(
+    file: LoraFile, layers: Iterable[LoraLayer], cancelled: Callable[[], bool], others: Iterable[str] = ()
+) -> dict[str, Tensor]:
+    """The tensors of some layers, and others, by name.
 
     Raises ModelRefused if numbers are not finite, StorageError if the file has changed since it was opened.
     """
     path, specs = file.path, file.header.tensors
-    wanted = {name for layer in layers for name in layer.names.values()}
+    wanted = {name for layer in layers for name in layer.names.values()} | set(others)
     tensors = dict(read_tensors([path], on_bytes=_uncounted, cancelled=cancelled, names=wanted))
     if {name: specs[name].shape for name in wanted} != {name: tuple(each.shape) for name, each in tensors.items()}:
         raise StorageError(f"{plain(path, 300)} changed while it was read; try again")
+    tensors = {name: each.half() if each.dtype.itemsize == 1 else each for name, each in tensors.items()}  # exactly
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
             raise ModelRefused(

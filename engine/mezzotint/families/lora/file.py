@@ -17,22 +17,24 @@ from mezzotint.errors import ModelRefused, StorageError
 from mezzotint.families.control.control_lora import is_control_lora, patching
 from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.lora.alphas import WrittenAlphas, written_alphas, written_doras
+from mezzotint.families.lora.differences import WeightDifference, differences
 from mezzotint.families.lora.dora import MAGNITUDES, first_incomplete, input_magnitudes
-from mezzotint.families.lora.keys import Part, Place, parse_key
-from mezzotint.families.lora.kinds import ADVICE, Base, base_of, refused_kind
+from mezzotint.families.lora.keys import DIFFERENCES, Part, Place, parse_key
+from mezzotint.families.lora.kinds import ADVICE, Base, base_of, unsupported
 from mezzotint.families.lora.lycoris import is_lycoris, shape_of
 from mezzotint.families.lora.oft import LARGEST_BLOCK, Rotated, is_oft, rotated_by
 
 LARGEST_FILE = 8 * 2**30  # bytes; for the largest models at rank 256, files are under 4 GiB
 LARGEST_RANK = 4096
-_DTYPES = ("F16", "BF16", "F32", "F64")
+_DTYPES = ("F16", "BF16", "F32", "F64", "F8_E4M3", "F8_E5M2")
 _ALPHA_DTYPES = (*_DTYPES, "I64", "I32")
-_NO_FACTORS: tuple[Part, ...] = ("alpha", *MAGNITUDES)
+_NO_FACTORS: tuple[Part, ...] = ("alpha", "bias", *MAGNITUDES)
 _ONE_NUMBER: tuple[Part, ...] = ("alpha", "scaled_oft")
 _SIDES: dict[Part, tuple[int, ...]] = {
     **dict.fromkeys((*MAGNITUDES, "rescale"), (1, 2, 4)),
     **dict.fromkeys(("oft_blocks", "oft_diag"), (3,)),
     "oft_R": (2,),
+    "bias": (1,),
 }
 
 
@@ -86,8 +88,9 @@ class LoraFile:
     stamp: Stamp
     header: Header
     layers: tuple[LoraLayer, ...]
+    differences: tuple[WeightDifference, ...]
     alphas: Mapping[Place, WrittenAlphas]
-    unknown: tuple[str, ...]  # names of unrecognised tensors
+    unknown: tuple[str, ...]  # names of tensors that are not recognised, or of a kind that cannot be applied
     base: Base | None  # kind of model that it seems to be for
 
 
@@ -105,13 +108,13 @@ def open_lora(path: Path, *, controls: bool = False) -> LoraFile:
         header = replace(header, tensors=left)
     if header.bytes > LARGEST_FILE:
         raise _refused(path, f"{size(header.bytes)}; a LoRA has at most {size(LARGEST_FILE)}")
-    kind = refused_kind(header.tensors)
-    if kind is not None:
-        raise _refused(path, plain(kind, 400))
     parts, unknown = _parts(header)
     if not parts:
         raise _refused(path, f"no LoRA but {kind_of_file(header.tensors)}; give a LoRA in safetensors")
-    layers = tuple(_layer(header, place, layer, names) for (place, layer), names in parts.items())
+    _check_scales(header, unknown)
+    whole = tuple(each for (place, layer), names in parts.items() for each in _differences(header, place, layer, names))
+    factored = {key: _factored(names) for key, names in parts.items()}
+    layers = tuple(_layer(header, place, layer, names) for (place, layer), names in factored.items() if names)
     lacking = first_incomplete(layers, written_doras(header))
     if lacking is not None:
         raise _refused(
@@ -123,6 +126,7 @@ def open_lora(path: Path, *, controls: bool = False) -> LoraFile:
         stamp=stamp,
         header=header,
         layers=layers,
+        differences=whole,
         alphas=written_alphas(header),
         unknown=unknown,
         base=base_of(widths),
@@ -147,10 +151,14 @@ def _header(path: Path) -> Header:
 
 
 def _parts(header: Header) -> tuple[dict[tuple[Place, str], dict[Part, str]], tuple[str, ...]]:
+    """Names by layer and part, and those that are left out; raises ModelRefused if those are most."""
     parts: dict[tuple[Place, str], dict[Part, str]] = {}
     unknown = []
+    kind, others = unsupported(header.tensors)
+    if kind is not None and (2 * len(others) >= len(header.tensors) or "lora_controlnet" in others):
+        raise _refused(header.path, plain(kind, 400))
     for name in header.tensors:
-        key = parse_key(name)
+        key = None if name in others else parse_key(name)
         if key is None:
             unknown.append(name)
             continue
@@ -164,6 +172,29 @@ def _parts(header: Header) -> tuple[dict[tuple[Place, str], dict[Part, str]], tu
     lone = [place for place, names in parts.items() if names.keys() == {"alpha"}]
     unknown += [parts.pop(place)["alpha"] for place in lone]
     return parts, tuple(unknown)
+
+
+def _differences(header: Header, place: Place, layer: str, names: Mapping[Part, str]) -> tuple[WeightDifference, ...]:
+    try:
+        return differences(place, layer, names, header.tensors)
+    except ValueError as error:
+        name = str(error)
+        raise _refused(
+            header.path, f"'{plain(name, 80)}' has the shape {header.tensors[name].shape}, which no parameter has"
+        ) from None
+
+
+def _factored(names: Mapping[Part, str]) -> dict[Part, str]:
+    """A layer's tensors without whole differences; empty if an alpha alone would be left, which those ignore."""
+    left = {part: name for part, name in names.items() if part not in DIFFERENCES}
+    return {} if left.keys() <= {"alpha"} else left
+
+
+def _check_scales(header: Header, unknown: Sequence[str]) -> None:
+    """Refuse factors in 8 bits beside tensors that may be their scales: cast as they are, they would be noise."""
+    scale = next((name for name in unknown if "scale" in name.rpartition(".")[2]), None)
+    if scale is not None and any(spec.dtype.startswith("F8_") for spec in header.tensors.values()):
+        raise _refused(header.path, f"factors in 8 bits whose scale ('{plain(scale, 80)}') is not known here: {ADVICE}")
 
 
 def _layer(header: Header, place: Place, layer: str, names: Mapping[Part, str]) -> LoraLayer:

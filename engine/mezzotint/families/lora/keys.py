@@ -16,10 +16,12 @@ LohaPart = Literal["hada_w1_a", "hada_w1_b", "hada_t1", "hada_w2_a", "hada_w2_b"
 LokrPart = Literal["lokr_w1", "lokr_w1_a", "lokr_w1_b", "lokr_w2", "lokr_w2_a", "lokr_w2_b", "lokr_t2"]
 DoraPart = Literal["magnitude", "dora_scale"]  # of each output in peft's files; of each output or input in LyCORIS's
 OftPart = Literal["oft_blocks", "oft_diag", "rescale", "oft_R", "scaled_oft"]
-Part = LoraPart | LohaPart | LokrPart | DoraPart | OftPart | Literal["alpha"]
+DiffPart = Literal["diff", "diff_b", "w_norm", "b_norm"]  # whole differences of weights and biases
+Part = LoraPart | LohaPart | LokrPart | DoraPart | OftPart | DiffPart | Literal["alpha", "bias"]
+DIFFERENCES: tuple[DiffPart, ...] = get_args(DiffPart)
 
 _PARTS: dict[str, Part] = {
-    **{part: part for kind in (LoraPart, LohaPart, LokrPart, OftPart) for part in get_args(kind)},
+    **{part: part for kind in (LoraPart, LohaPart, LokrPart, OftPart, DiffPart) for part in get_args(kind)},
     "A": "down",
     "B": "up",
 }
@@ -35,6 +37,24 @@ _MAGNITUDE = re.compile(
     r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?"
     r"(?:\.(?P<part>dora_scale)|\.lora_magnitude_vector(?:\.default(?:_\d+)?)?(?:\.weight)?)"
 )
+_DIFFERENCE = re.compile(r"(?P<layer>.+?)\.(?P<part>diff|diff_b|w_norm|b_norm)")
+_BIAS = re.compile(r"(?P<layer>.+?)[._]lora(?:_linear_layer)?[._](?:up|B)(?:\.default(?:_\d+)?)?\.bias")
+# cloneofsimo's scripts number the layers, XLabs' trainer for FLUX.1 has one name for the layers of a block.
+_NUMBERED = re.compile(r"(?P<place>unet|text_encoder):(?P<number>\d{1,5}):(?P<part>down|up)")
+_XLABS = re.compile(
+    r"(?:diffusion_model\.|transformer\.)?(?P<block>(?:double|single)_blocks\.\d+)\.processor\.(?P<layer>qkv|proj)_lora"
+    r"(?P<stream>[12]?)\.(?P<part>down|up)\.weight"
+)
+_XLABS_LAYERS = {  # by the stream of image or text, and the layer
+    **{
+        (stream, layer): f"{part}_attn.{layer}"
+        for stream, part in (("1", "img"), ("2", "txt"))
+        for layer in ("qkv", "proj")
+    },
+    ("", "qkv"): "attn.qkv",
+    ("", "proj"): "linear2",
+}
+_NUMBER = "number_"
 _ALPHA = re.compile(r"(?P<layer>.+?)(?:[._]lora(?:_linear_layer)?)?\.alpha")
 _KOHYA = re.compile(r"(?:lora_(unet|transformer|te1|te2|te3|te)|lycoris|oft_unet)_(.+)")
 _WRAPPED = re.compile(r"(?:base_model\.model\.)+")
@@ -65,18 +85,39 @@ class Key:
 
 def parse_key(name: str) -> Key | None:
     """Parse the name of a tensor; None if unknown."""
-    found = _FACTOR.fullmatch(name) or _LYCORIS.fullmatch(name) or _OFT.fullmatch(name)
+    other = _of_other_trainers(name)
+    if other is not None:
+        return other
+    found = _FACTOR.fullmatch(name) or _LYCORIS.fullmatch(name) or _OFT.fullmatch(name) or _DIFFERENCE.fullmatch(name)
     part: Part = "alpha"
     if found is not None:
         part = _PARTS[found["part"]]
     elif (found := _MAGNITUDE.fullmatch(name)) is not None:
         part = "dora_scale" if found["part"] else "magnitude"
+    elif (found := _BIAS.fullmatch(name)) is not None:
+        part = "bias"
     else:
         found = _ALPHA.fullmatch(name)
     if found is None:
         return None
     where, layer = _split(found["layer"])
     return Key(place=where, layer=_settled(flat(layer), where), part=part)
+
+
+def number_of(layer: str) -> int | None:
+    """The number of a layer in a file that numbers them; None in others."""
+    return int(layer.removeprefix(_NUMBER)) if re.fullmatch(rf"{_NUMBER}\d+", layer) else None
+
+
+def _of_other_trainers(name: str) -> Key | None:
+    if (found := _NUMBERED.fullmatch(name)) is not None:
+        return Key(place=_PLACES[found["place"]], layer=f"{_NUMBER}{int(found['number'])}", part=_PARTS[found["part"]])
+    if (found := _XLABS.fullmatch(name)) is None:
+        return None
+    layer = _XLABS_LAYERS.get((found["stream"], found["layer"]))
+    if layer is None or (found["stream"] != "") != found["block"].startswith("double"):
+        return None
+    return Key(place="denoiser", layer=flat(f"{found['block']}.{layer}"), part=_PARTS[found["part"]])
 
 
 def flat(layer: str) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from mezzotint.families.lora.keys import number_of
+
 ADVICE = "have the program that made it merge it into a checkpoint, or write it as a plain LoRA"
 # Patterns of tensor names, and the kind of file that has them.
 _REFUSED: tuple[tuple[str, str], ...] = (
@@ -14,10 +16,9 @@ _REFUSED: tuple[tuple[str, str], ...] = (
     (r"\.(a1|a2|b1|b2)\.weight$", "a GLoRA"),
     (r"\.on_input$", "an (IA)3"),
     (r"(^|\.)vera_", "a VeRA"),
-    (r"\.lora_(embedding_)?B\.(\w+\.)?bias$|\.lora_up\.bias$", "a LoRA with biases"),
     (r"\.lora_embedding_[AB]", "a LoRA of embeddings"),
     (r"(^|\.)lora_controlnet$", "a Control-LoRA"),
-    (r"\.(diff|diff_b|w_norm|b_norm|set_weight)$", "a file of whole differences (LyCORIS full, or an extracted one)"),
+    (r"\.set_weight$", "a file of whole weights"),
 )
 
 
@@ -61,7 +62,7 @@ _BY_NAME: tuple[tuple[str, Base], ...] = (
         Base(words="PixArt or Sana", families=("pixart", "sana", "sana-sprint")),
     ),
 )
-_UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks)_")
+_UNET = re.compile(r"(down_blocks|mid_block|up_blocks|input_blocks|middle_block|output_blocks|number)_")
 _BY_TEXT_WIDTH = {
     768: Base(words="Stable Diffusion 1", families=("sd15",)),
     1024: Base(words="Stable Diffusion 2"),
@@ -70,15 +71,13 @@ _BY_TEXT_WIDTH = {
 }
 
 
-def refused_kind(names: Iterable[str]) -> str | None:
-    """What the file is and what to do about it, if it is an unsupported kind of adapter; else None."""
+def unsupported(names: Iterable[str]) -> tuple[str | None, frozenset[str]]:
+    """What a file with tensors of unsupported kinds of adapters is and what to do about it, and their names."""
     known = sorted(names)
-    for pattern, kind in _REFUSED:
-        expression = re.compile(pattern)
-        found = next((name for name in known if expression.search(name)), None)
-        if found is not None:
-            return f"{kind} ({found[:80]}), which cannot be applied here: {ADVICE}"
-    return None
+    matched = [(kind, [name for name in known if re.search(pattern, name)]) for pattern, kind in _REFUSED]
+    kind, found = next(((kind, found) for kind, found in matched if found), (None, []))
+    every = frozenset(name for _, some in matched for name in some)
+    return None if kind is None else f"{kind} ({found[0][:80]}), which cannot be applied here: {ADVICE}", every
 
 
 def base_of(widths: Mapping[str, int]) -> Base | None:
@@ -88,5 +87,11 @@ def base_of(widths: Mapping[str, int]) -> Base | None:
             return base
     if not any(_UNET.match(layer) for layer in widths):
         return None
-    words = {width for layer, width in widths.items() if layer.endswith(("attn2_to_k", "attn2_to_v"))}
+    words = {width for layer, width in widths.items() if _is_of_text(layer)}
     return _BY_TEXT_WIDTH.get(min(words)) if words else None
+
+
+def _is_of_text(layer: str) -> bool:
+    """Whether a U-Net's layer takes the text encoders' output; of nine that are numbered in a block, two do."""
+    number = number_of(layer)
+    return layer.endswith(("attn2_to_k", "attn2_to_v")) if number is None else number % 9 in (6, 7)

@@ -3,9 +3,9 @@
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
+from mezzotint.families.loading.added_parts import whole_header, with_added
 from mezzotint.families.loading.original_sd15 import TOKENIZERS, component_configs
 from mezzotint.families.loading.sources import folder_sources, single_file_sources
-from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.families.unet_family import UnetFamily, asked_tensors
 
 
@@ -19,11 +19,12 @@ class Sd15(UnetFamily):
         if not isinstance(checkpoint, FileCheckpoint):
             return folder_sources(checkpoint, detected, ["unet", "vae", "text_encoder", "tokenizer"])
         configs = component_configs(
-            logical_header(checkpoint.header),
+            whole_header(checkpoint),
             prediction_type=detected.prediction_type,
             zero_terminal_snr=detected.zero_terminal_snr,
         )
-        return single_file_sources(checkpoint, detected, configs=configs, tokenizers=TOKENIZERS, settings={})
+        sources = single_file_sources(checkpoint, detected, configs=configs, tokenizers=TOKENIZERS, settings={})
+        return with_added(sources, checkpoint)
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Encode the prompts as `text` `(k, n, d)`, k of 1 or 2."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from mezzotint.checkpoints.opening import Checkpoint, FileCheckpoint
 from mezzotint.families.detected import Detected
 from mezzotint.families.family import Conditioning, LoadedModel, ModelSources, PromptInputs
+from mezzotint.families.loading.added_parts import whole_header, with_added
 from mezzotint.families.loading.original_sdxl import PIPELINE_SETTINGS, TOKENIZERS, component_configs, is_refiner
 from mezzotint.families.loading.sources import folder_sources, single_file_sources
-from mezzotint.families.loading.stored_layers import logical_header
 from mezzotint.families.unet_family import UnetFamily, asked_tensors
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class Sdxl(UnetFamily):
     def sources(self, checkpoint: Checkpoint, detected: Detected) -> ModelSources:
         """List the components of a checkpoint; raises ModelRefused if one is missing."""
         if isinstance(checkpoint, FileCheckpoint):
-            header = logical_header(checkpoint.header)
-            return single_file_sources(
+            header = whole_header(checkpoint)
+            sources = single_file_sources(
                 checkpoint,
                 detected,
                 configs=component_configs(
@@ -38,6 +38,7 @@ class Sdxl(UnetFamily):
                 tokenizers=TOKENIZERS,
                 settings=PIPELINE_SETTINGS[is_refiner(header)],
             )
+            return with_added(sources, checkpoint)
         needed = ["unet", "vae", "text_encoder_2", "tokenizer_2"]
         if detected.variant != "refiner":
             needed += ["text_encoder", "tokenizer"]

@@ -1,9 +1,10 @@
 """Textual inversion: added tokens, each a few vectors at the text encoder's input (arXiv 2208.01618).
 
-Only safetensors files are read. SDXL files contain `clip_l` and `clip_g`; any other file with a single tensor of
-vectors is for the encoder that matches its width. The word is the file name without its suffix; prompts match it as a
-whole word, ignoring case, and it stands for its vectors in order. An encoder for which a file has no vectors reads the
-word as plain text. The model is not changed: the vectors are substituted during a single call.
+Files are safetensors, or tensors in a pickle, which is read without unpickling. SDXL files contain `clip_l` and
+`clip_g`; any other file with a single tensor of vectors is for the encoder that matches its width. The word is the file
+name without its suffix; prompts match it as a whole word, ignoring case, and it stands for its vectors in order. An
+encoder for which a file has no vectors reads the word as plain text. The model is not changed: the vectors are
+substituted during a single call.
 """
 
 import re
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mezzotint.checkpoints.foreign_kind import is_pickle_name
 from mezzotint.checkpoints.header import Header, TensorSpec, read_header
+from mezzotint.checkpoints.pickle_opcodes import InertObject, PickledTensor
+from mezzotint.checkpoints.pickled_tensors import PickledFile, read_pickled
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, UsageError
@@ -110,6 +114,8 @@ def vectors_in_place(
 
 
 def _load(path: Path, widths: Mapping[str, int]) -> Inversion:
+    if is_pickle_name(path):
+        return _load_pickled(path, widths)
     header = read_header(path)
     if header.bytes > _LARGEST_FILE:
         raise ModelRefused(
@@ -123,6 +129,34 @@ def _load(path: Path, widths: Mapping[str, int]) -> Inversion:
     for name, tensor in read_tensors([path], on_bytes=lambda _: None, cancelled=lambda: False, names=wanted):
         vectors[wanted[name]] = _finite(path, tensor.reshape(-1, tensor.shape[-1]))
     return Inversion(word=path.stem, path=path, vectors=vectors)
+
+
+def _load_pickled(path: Path, widths: Mapping[str, int]) -> Inversion:
+    """Read a file of A1111's or diffusers' from before safetensors."""
+    file = read_pickled(path, _LARGEST_FILE)
+    tensors = _pickled(file)
+    specs = {
+        name: TensorSpec(dtype=each.storage.dtype, shape=each.shape, start=0, end=0) for name, each in tensors.items()
+    }
+    names = _names_by_key(path, Header(path=path, tensors=specs, metadata={}, bytes=0), widths)
+    for name in names.values():
+        _check_count(path, specs[name])
+    vectors = {key: file.tensor(tensors[name]) for key, name in names.items()}
+    return Inversion(
+        word=path.stem,
+        path=path,
+        vectors={key: _finite(path, each.reshape(-1, each.shape[-1])) for key, each in vectors.items()},
+    )
+
+
+def _pickled(file: PickledFile) -> dict[str, PickledTensor]:
+    """The tensors by name: A1111 has those of all words in `string_to_param`, others have one by its word."""
+    whole = file.content if isinstance(file.content, dict) else {}
+    params = whole.get("string_to_param", whole)
+    if isinstance(params, InertObject):
+        params = params.state.get("_parameters")
+    found = params.items() if isinstance(params, dict) else ()
+    return {str(name): each for name, each in found if isinstance(each, PickledTensor)}
 
 
 def _names_by_key(path: Path, header: Header, widths: Mapping[str, int]) -> dict[str, str]:

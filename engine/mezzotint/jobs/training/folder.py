@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mezzotint.atomic import atomic_write
+from mezzotint.catalog.place import TRAINING_SUFFIX
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.strict_json import parse_json_object, read_json_object
 from mezzotint.codec import decode, encode
@@ -16,7 +17,6 @@ from mezzotint.training_protocol import TrainingRequest
 from mezzotint.trouble import storage_error
 
 SCHEMA_VERSION = 1
-SUFFIX = ".training"
 _LARGEST = 2**20  # bytes of a record
 
 
@@ -29,7 +29,7 @@ class RunFolder:
     @classmethod
     def of(cls, request: TrainingRequest) -> "RunFolder":
         """The folder of a request."""
-        return cls(Path(request.output) / f"{request.name}{SUFFIX}")
+        return cls(Path(request.output) / f"{request.name}{TRAINING_SUFFIX}")
 
     @property
     def state(self) -> Path:

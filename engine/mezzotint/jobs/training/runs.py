@@ -6,9 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mezzotint.catalog.place import TRAINING_SUFFIX
 from mezzotint.codec import decode
 from mezzotint.errors import MezzotintError
-from mezzotint.jobs.training.folder import SUFFIX, RunFolder
+from mezzotint.jobs.training.folder import RunFolder
 from mezzotint.training_protocol import EpochSaved, TrainingLoss, TrainingRequest, TrainingRunInfo
 
 MOST_RUNS = 200
@@ -62,14 +63,14 @@ def thinned(losses: Iterable[TrainingLoss]) -> tuple[TrainingLoss, ...]:
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:
-    if folder.suffix == SUFFIX:
+    if folder.suffix == TRAINING_SUFFIX:
         yield folder
         return
     try:
         entries = sorted(islice(folder.iterdir(), _MOST_ENTRIES))
     except OSError:
         return
-    yield from (path for path in entries if path.suffix == SUFFIX)
+    yield from (path for path in entries if path.suffix == TRAINING_SUFFIX)
 
 
 def _read_or_none(path: Path) -> TrainingRunInfo | None:
@@ -80,7 +81,7 @@ def _read_or_none(path: Path) -> TrainingRunInfo | None:
 
 
 def _name(path: Path) -> str:
-    return path.name.removesuffix(SUFFIX)
+    return path.name.removesuffix(TRAINING_SUFFIX)
 
 
 def _placed(request: TrainingRequest, path: Path) -> TrainingRequest:

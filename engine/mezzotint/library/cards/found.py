@@ -2,7 +2,8 @@
 
 Metadata: `modelspec.` of https://github.com/Stability-AI/ModelSpec, `ss_` of kohya's scripts. Beside `x.safetensors`:
 `x.civitai.info` (Civitai's record of a version), `x.json` (A1111's user metadata, or Civitai's record),
-`x.metadata.json` (ComfyUI's LoRA manager), and the pictures `x.preview.png`, `x.png` and so on.
+`x.metadata.json` (ComfyUI's LoRA manager), `x.cm-info.json` (StabilityMatrix, whose names begin with capitals), and
+the pictures `x.preview.png`, `x.png` and so on.
 """
 
 from collections.abc import Mapping
@@ -21,8 +22,16 @@ READ = (  # entries of the metadata, and the picture in it
     *(f"modelspec.{name}" for name in ("title", "tags", "trigger_phrase", "description", "architecture", "thumbnail")),
     *("ss_output_name", "ss_base_model_version", "ss_sd_model_name", "ss_tag_frequency", "ss_training_comment"),
 )
-_SIDECARS = (".civitai.info", ".json", ".metadata.json")
+_SIDECARS = (".civitai.info", ".json", ".metadata.json", ".cm-info.json")
 _PICTURES = tuple(f"{middle}.{kind}" for middle in (".preview", "") for kind in ("png", "jpg", "jpeg", "webp"))
+_ITS_NAMES = {  # StabilityMatrix's, as Civitai's
+    "UserTitle": "model_name",
+    "ModelName": "name",
+    "ModelDescription": "description",
+    "BaseModel": "baseModel",
+    "TrainedWords": "trainedWords",
+    "Tags": "tags",
+}
 _USUAL_TAGS = 3  # taken as trigger words if nothing else names any
 _SHARE = 0.9  # of the images that must have such a tag
 
@@ -82,6 +91,7 @@ def _of_file(path: Path) -> _Said:
 
 def _of_json(data: Mapping[str, object]) -> _Said:
     """Any of the formats: their names do not contradict each other."""
+    data = {_ITS_NAMES.get(name, name): value for name, value in data.items()}
     model, version = _inside(data, "model"), _first_version(data)
     civitai = _inside(data, "civitai")
     about = _inside(civitai, "model")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mezzotint.checkpoints.looking_folder import PREPROCESSOR_FILE
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import is_file, read_limited
-from mezzotint.checkpoints.strict_json import parse_json_object
+from mezzotint.checkpoints.regular_file import is_file
+from mezzotint.checkpoints.strict_json import read_json_object
 from mezzotint.errors import ModelRefused
 
 Colour = tuple[float, float, float]
@@ -36,7 +36,7 @@ def normalization_of(path: Path) -> Normalization:
     if config is None:
         return _OF_ISNET if "isnet" in path.stem.lower() else Normalization()
     file = config / PREPROCESSOR_FILE
-    said = parse_json_object(read_limited(file, _MAX_CONFIG), plain(file, 300))
+    said = read_json_object(file, _MAX_CONFIG)
     if said.get("do_normalize") is False:
         return Normalization((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
     usual = Normalization()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mezzotint.atomic import atomic_write
-from mezzotint.checkpoints.header import MAX_METADATA, read_header
+from mezzotint.checkpoints.header import read_header
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ImageRefused, MezzotintError, ProtocolError, StorageError
@@ -24,6 +24,7 @@ SUFFIX = ".latents.safetensors"
 LARGEST = 2**28  # bytes: four times 16 channels of a 16384 x 16384 image
 _TENSOR, _RECORD, _WANTED = "latents", "mezzotint_record", "mezzotint_path"
 _NUMBERS = 4  # dimensions
+_MOST_METADATA = 2**19  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ def write_latents(folder: Path, latents: "torch.Tensor", image: PendingDecode) -
 
     record = record_to_json(image.record)
     metadata = {_RECORD: record, _WANTED: str(image.path.absolute())}
-    if sum(map(len, metadata.values())) > MAX_METADATA // 2:
+    if sum(map(len, metadata.values())) > _MOST_METADATA:
         raise StorageError("the prompt is too long to store with the latents")
     data = save({_TENSOR: latents.detach().float().cpu().contiguous()}, metadata)
     try:

@@ -13,6 +13,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.families.family import LoadedModel
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.lora.file import LoraFile, open_lora
+from mezzotint.parsed import enumerated
 from mezzotint.protocol import GenerateRequest, IsCancelled, LoraRef, LoraUsed
 from mezzotint.stages.setup import CascadeSetup, StageSetup
 
@@ -172,11 +173,21 @@ def _left_out(file: LoraFile, found: "Fit") -> str:
             f"{len(found.missing)} of its {len(file.layers)} layers are not in the model, the first is "
             f"'{plain(found.missing[0].layer, 80)}'"
         )
-    if file.unknown:
+    if found.misshapen:
+        layer, target = found.misshapen[0]
         parts.append(
-            f"{len(file.unknown)} of its tensors are of an unknown kind, the first is '{plain(file.unknown[0], 80)}'"
+            f"{len(found.misshapen)} of its layers have another shape than in the model, such as "
+            f"'{plain(layer.layer, 80)}' for {layer.meant_for}, which has {target.shape}"
         )
-    return f"{'; '.join(parts)}; they are left out" if parts else ""
+    unused = (*file.unknown, *found.left_out)
+    if unused:
+        parts.append(f"{len(unused)} of its tensors are of no use here: {plain(enumerated(unused), 500)}")
+    left = [f"{'; '.join(parts)}; they are left out"] if parts else []
+    left += [
+        f"'{plain(layer.layer, 80)}' is applied to the first {layer.shape[1]} of {target.shape[1]} inputs"
+        for layer, target in found.wider
+    ]
+    return "; ".join(left)
 
 
 def _misfit(ref: LoraRef, why: str) -> ModelRefused:

@@ -59,14 +59,26 @@ def test_what_has_no_known_meaning_is_listed(tmp_path):
     assert set(file.unknown) == {"bundle_emb.word.clip_g", "lora_unet_lonely.alpha"}
 
 
+def test_what_can_be_applied_is_used_and_the_rest_is_listed(tmp_path):
+    others = {"te.e.lora_embedding_A": torch.ones(4, 4), f"{LAYER}.set_weight": torch.ones(2, 2)}
+    file = opened(tmp_path, proper() | {"lora_unet_norm.w_norm": torch.ones(4)} | others)
+    assert [layer.layer for layer in file.layers] == [LAYER.removeprefix("lora_unet_")]
+    assert [(each.layer, each.parameter, each.shape) for each in file.differences] == [("norm", "weight", (4,))]
+    assert set(file.unknown) == set(others)
+
+
 REFUSED = {
     "GLoRA": ({f"{LAYER}.a1.weight": torch.ones(2, 2)}, "a GLoRA"),
     "IA3": ({f"{LAYER}.on_input": torch.ones(1)}, r"an \(IA\)3"),
     "VeRA": ({"base_model.vera_A": torch.ones(2, 2)}, "a VeRA"),
-    "biases": (proper() | {"unet.x.lora_B.bias": torch.ones(4)}, "a LoRA with biases"),
     "embeddings": ({"text_encoder.e.lora_embedding_A": torch.ones(4, 4)}, "a LoRA of embeddings"),
     "control": (proper() | {"lora_controlnet": torch.ones(1)}, "a Control-LoRA"),
-    "full": ({f"{LAYER}.diff": torch.ones(2, 2)}, "a file of whole differences"),
+    "full": ({f"{LAYER}.set_weight": torch.ones(2, 2)}, "a file of whole weights"),
+    "unknown scales": (
+        {name: each.to(torch.float8_e5m2) for name, each in proper().items() if each.ndim > 1}
+        | {f"{LAYER}.lora_down.scale_weight": torch.ones(1)},
+        r"factors in 8 bits whose scale \('.*lora_down\.sc.*'\) is not known",
+    ),
     "a VAE": ({"decoder.conv_in.weight": torch.ones(2, 2)}, "no LoRA but a VAE"),
     "a word": ({"clip_l": torch.ones(1, 768)}, "no LoRA but a textual-inversion embedding"),
     "no up": ({f"{LAYER}.lora_down.weight": torch.ones(4, 8)}, "no 'up' beside it"),

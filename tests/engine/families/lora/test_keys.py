@@ -12,6 +12,16 @@ OUT = "down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_out_0"
 ENCODER = "encoder_layers_0_self_attn"
 
 NAMES = [
+    ("lora_unet_conv_in.diff_b", "denoiser", "conv_in", "diff_b"),
+    ("lora_te1_text_model_" + ENCODER + "_q_proj.diff", "text_encoder", ENCODER + "_q_proj", "diff"),
+    ("diffusion_model.norm_out.w_norm", "denoiser", "norm_out", "w_norm"),
+    ("transformer.x_embedder.lora_B.bias", "denoiser", "x_embedder", "bias"),
+    ("unet:12:up", "denoiser", "number_12", "up"),
+    ("text_encoder:0:down", "text_encoder", "number_0", "down"),
+    ("double_blocks.3.processor.qkv_lora1.down.weight", "denoiser", "double_blocks_3_img_attn_qkv", "down"),
+    ("double_blocks.3.processor.proj_lora2.up.weight", "denoiser", "double_blocks_3_txt_attn_proj", "up"),
+    ("diffusion_model.single_blocks.7.processor.qkv_lora.up.weight", "denoiser", "single_blocks_7_attn_qkv", "up"),
+    ("single_blocks.7.processor.proj_lora.down.weight", "denoiser", "single_blocks_7_linear2", "down"),
     ("oft_unet_" + QUERY + ".oft_blocks", "denoiser", QUERY, "oft_blocks"),
     ("lora_unet_" + QUERY + ".oft_diag", "denoiser", QUERY, "oft_diag"),
     ("lora_unet_" + QUERY + ".rescale", "denoiser", QUERY, "rescale"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mezzotint.families.lora.kinds import base_of, refused_kind
+from mezzotint.families.lora.kinds import base_of, unsupported
 
 UNET = "down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
 
@@ -11,6 +11,7 @@ UNET = "down_blocks_1_attentions_0_transformer_blocks_0_attn2_to_k"
     ("widths", "words", "family"),
     [
         ({UNET: 2048}, "SDXL", "sdxl"),
+        ({"number_5": 320, "number_6": 768}, "Stable Diffusion 1", "sd15"),
         ({"input_blocks_4_1_transformer_blocks_0_attn2_to_v": 2048}, "SDXL", "sdxl"),
         ({UNET: 1280}, "the refiner of SDXL", "sdxl"),
         ({UNET: 768}, "Stable Diffusion 1", "sd15"),
@@ -43,4 +44,10 @@ def test_or_it_is_not_told(widths):
 
 def test_a_plain_lora_is_of_no_refused_kind():
     names = ["lora_unet_x.lora_down.weight", "lora_unet_x.lora_up.weight", "lora_unet_x.alpha", "unet.a1.lora_A.weight"]
-    assert refused_kind(names) is None
+    assert unsupported(names) == (None, frozenset())
+
+
+def test_tensors_of_kinds_that_cannot_be_applied_are_named():
+    kind, found = unsupported(["x.lora_A.weight", "x.a1.weight", "x.b1.weight", "y.on_input"])
+    assert kind is not None and kind.startswith("a GLoRA (x.a1.weight), which cannot be applied here")
+    assert found == {"x.a1.weight", "x.b1.weight", "y.on_input"}

@@ -82,3 +82,98 @@ def test_few_layers_in_common_are_too_few(index, tmp_path):
 
 def test_norms_take_none(index, tmp_path):
     assert fit(lora(tmp_path, lora_unet_norm=(8, 8)), index).missing
+
+
+# ---- layers that are numbered, as cloneofsimo's scripts do
+
+
+class Attended(nn.Module):
+    """As a U-Net's blocks are named today; their modules are in another order than the numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.config = SimpleNamespace(layers_per_block=1)
+
+        def attention(width):
+            sides = {"to_q": width, "to_k": 3, "to_v": 3}
+            layers = {name: nn.Linear(taken, width, bias=False) for name, taken in sides.items()}
+            return nn.ModuleDict({**layers, "to_out": nn.ModuleList([nn.Linear(width, width)])})
+
+        def block(width):
+            ff = nn.ModuleDict({"net": nn.ModuleList([nn.ModuleDict({"proj": nn.Linear(width, 4 * width)})])})
+            parts = {"attn2": attention(width), "ff": ff, "attn1": attention(width)}
+            inner = nn.ModuleDict({"transformer_blocks": nn.ModuleList([nn.ModuleDict(parts)])})
+            return nn.ModuleDict({"attentions": nn.ModuleList([inner])})
+
+        self.mid_block, self.up_blocks = block(16), nn.ModuleList([nn.ModuleDict(), block(8)])
+        self.down_blocks = nn.ModuleList([block(4)])
+
+
+def numbered(tmp_path, sides, place="unet"):
+    tensors = {}
+    for number, (rows, taken) in enumerate(sides):
+        tensors |= {f"{place}:{number}:down": torch.ones(2, taken), f"{place}:{number}:up": torch.ones(rows, 2)}
+    return open_lora(write_lora(tmp_path / "numbered.safetensors", tensors | {"<s1>": torch.ones(1, 5)}))
+
+
+def sides_of(*widths):
+    for width in widths:
+        attention = [(width, width), (width, 3), (width, 3), (width, width)]
+        yield from (*attention, (4 * width, width), *attention)
+
+
+def test_numbers_go_down_up_and_then_to_the_middle(tmp_path):
+    unet = Attended()
+    file = numbered(tmp_path, sides_of(4, 8, 16))
+    found = fit(file, LayerIndex({"unet": unet}, "unet"))
+    assert why_not(file, found, "m") is None and not found.missing and file.unknown == ("<s1>",)
+    placed = {layer.layer: target.name for layer, target in found.pairs}
+    block = "up_blocks.1.attentions.0.transformer_blocks.0"
+    assert placed["number_9"] == f"{block}.attn1.to_q"
+    assert placed["number_13"] == f"{block}.ff.net.0.proj"
+    assert placed["number_16"] == f"{block}.attn2.to_v"
+    assert placed["number_26"] == "mid_block.attentions.0.transformer_blocks.0.attn2.to_out.0"
+
+
+def test_text_encoders_are_numbered_as_their_attention_is_made(tmp_path):
+    projections = {f"{name}_proj": nn.Linear(4, 4) for name in ("q", "k", "v", "out")}
+    layers = nn.ModuleList([nn.ModuleDict({"self_attn": nn.ModuleDict(projections)})])
+    text = nn.ModuleDict({"encoder": nn.ModuleDict({"layers": layers})})
+    found = fit(
+        numbered(tmp_path, [(4, 4)] * 4, "text_encoder"), LayerIndex({"unet": Small(), "text_encoder": text}, "unet")
+    )
+    assert [target.name[-6:] for _, target in sorted(found.pairs, key=lambda pair: pair[0].layer)] == [
+        "k_proj",
+        "v_proj",
+        "q_proj",
+        "t_proj",
+    ]
+
+
+@pytest.mark.parametrize("widths", [(4, 8), (4, 8, 16, 16)])
+def test_those_of_a_model_with_more_or_fewer_layers_are_not_applied(tmp_path, widths):
+    file = numbered(tmp_path, sides_of(*widths))
+    found = fit(file, LayerIndex({"unet": Attended()}, "unet"))
+    assert not found.pairs and "lacks 'number_0'" in (why_not(file, found, "m") or "")
+
+
+# ---- layers of other shapes
+
+
+def test_first_layers_that_take_more_are_for_the_latents_alone(index, tmp_path):
+    wide = LayerIndex({"unet": nn.ModuleDict({"conv_in": nn.Conv2d(9, 8, 3), "other": nn.Linear(9, 8)})}, "unet")
+    file = lora(tmp_path, lora_unet_conv_in=(8, 4, 3, 3))
+    found = fit(file, wide)
+    assert [(layer.layer, target.shape) for layer, target in found.wider] == [("conv_in", (8, 9, 3, 3))]
+    assert found.pairs == found.wider and why_not(file, found, "m") is None
+    narrow = lora(tmp_path, lora_unet_other=(8, 4))
+    assert why_not(narrow, fit(narrow, wide), "m") is not None, "no first layer"
+
+
+def test_a_few_layers_of_other_shapes_are_left_out(tmp_path):
+    model = LayerIndex({"unet": nn.ModuleDict({f"x{number}": nn.Linear(4, 4) for number in range(12)})}, "unet")
+    for odd, refused in ((1, False), (2, True)):
+        file = lora(tmp_path, **{f"lora_unet_x{number}": (4, 5 if number < odd else 4) for number in range(12)})
+        found = fit(file, model)
+        assert len(found.misshapen) == odd and len(found.pairs) == 12 - odd
+        assert (why_not(file, found, "m") is not None) is refused

@@ -208,10 +208,10 @@ def test_the_refiner_refuses_what_only_the_small_encoder_reads(tmp_path):
         load_inversions([write(tmp_path, clip_l=vectors(1, 16))], {"clip_g": 32})
 
 
-def test_a_pickle_is_refused(tmp_path):
+def test_any_other_pickle_is_refused(tmp_path):
     path = tmp_path / "glowcat.pt"
-    torch.save({"string_to_param": {"*": vectors(1, 16)}}, path)
-    with pytest.raises(ModelRefused):
+    path.write_bytes(b"\x80\x02cposix\nsystem\nX\x02\0\0\0id\x85R.")
+    with pytest.raises(ModelRefused, match="not a file of plain tensors"):
         load_inversions([path], WIDTHS)
 
 
@@ -232,3 +232,50 @@ def test_two_files_of_one_name_are_refused(tmp_path, glowcat):
     other = write(tmp_path / "other", "GLOWCAT.safetensors", clip_l=vectors(1, 16))
     with pytest.raises(UsageError, match="Two embeddings"):
         load_inversions([glowcat, other], WIDTHS)
+
+
+# ---- pickles
+
+
+def of_a1111(vectors):
+    return {"string_to_token": {"*": 265}, "string_to_param": {"*": vectors}, "name": "other", "step": 1850}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        of_a1111,
+        lambda vectors: {"string_to_param": torch.nn.ParameterDict({"*": vectors})},
+        lambda vectors: {"<cat-toy>": torch.nn.Parameter(vectors)},
+        lambda vectors: {"emb_params": vectors, "other": vectors[:1]},
+    ],
+    ids=["a1111", "its forerunner", "diffusers", "as safetensors"],
+)
+def test_a_pickle_of_tensors_is_read(tmp_path, content):
+    torch.save(content(vectors(3, 32)), tmp_path / "glowcat.pt")
+    (found,) = load_inversions([tmp_path / "glowcat.pt"], WIDTHS)
+    assert (found.word, found.vectors.keys()) == ("glowcat", {"clip_g"})
+    assert torch.equal(found.vectors["clip_g"], vectors(3, 32))
+
+
+def test_a_pickle_for_both_encoders_is_read(tmp_path):
+    torch.save({"clip_l": vectors(2, 16), "clip_g": vectors(2, 32)}, tmp_path / "x.bin")
+    (found,) = load_inversions([tmp_path / "x.bin"], WIDTHS)
+    assert found.vectors.keys() == {"clip_l", "clip_g"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ([vectors(1, 16)], "no textual-inversion file"),
+        ({"a": vectors(1, 16), "b": vectors(1, 16)}, "no textual-inversion file"),
+        (of_a1111(vectors(1, 20)), r"does not fit this model: it has \* 20 wide"),
+        (of_a1111(vectors(80, 16)), "an embedding is 1 to 75 vectors"),
+        (of_a1111(torch.full((1, 16), float("nan"))), "not finite"),
+    ],
+    ids=range(5),
+)
+def test_pickles_that_do_not_fit_are_refused(tmp_path, content, reason):
+    torch.save(content, tmp_path / "x.pt")
+    with pytest.raises(ModelRefused, match=reason):
+        load_inversions([tmp_path / "x.pt"], WIDTHS)

@@ -21,6 +21,15 @@ A1111 = {"description": "For brushes", "sd version": "SD1", "activation text": "
 MANAGER = {"model_name": "Fog", "base_model": "Pony", "tags": ["mood"], "civitai": {"trainedWords": ["foggy"]}}
 RECORD = {"name": "Sun", "tags": ["light"], "modelVersions": [{"baseModel": "Flux.1 D", "trainedWords": ["sunny"]}]}
 
+MATRIX = {
+    "ModelName": "Rain",
+    "UserTitle": None,
+    "BaseModel": "SDXL 1.0",
+    "TrainedWords": ["rainy", "wet"],
+    "Tags": ["weather"],
+    "Hashes": {"SHA256": "0"},
+}
+
 
 def card(tmp_path, metadata=None, **beside):
     path = tmp_path / "x.safetensors"
@@ -38,6 +47,10 @@ def card(tmp_path, metadata=None, **beside):
         ("metadata_json", MANAGER, ("Fog", "Pony", ("mood",), ("foggy",), None)),
         ("json", A1111 | {"sd version": "Unknown"}, ("", "", (), ("brush", "dry"), 0.7)),
         ("json", RECORD, ("Sun", "Flux.1 D", ("light",), ("sunny",), None)),
+        ("cm-info_json", MATRIX, ("Rain", "SDXL 1.0", ("weather",), ("rainy", "wet"), None)),
+        ("cm-info_json", MATRIX | {"UserTitle": "Mine"}, ("Mine", "SDXL 1.0", ("weather",), ("rainy", "wet"), None)),
+        ("civitai_info", b"\xef\xbb\xbf" + json.dumps({"name": "marked"}).encode(), ("marked", "", (), (), None)),
+        ("json", json.dumps({"model_name": "wide"}).encode("utf-16"), ("wide", "", (), (), None)),
     ],
 )
 def test_each_kind_of_file_beside_it_is_read(tmp_path, suffix, data, expected):
