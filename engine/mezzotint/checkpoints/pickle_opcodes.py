@@ -4,6 +4,7 @@ Plain values and tensors become values here; every other object is an inert one 
 called, so that a hostile file can at most be refused. Format: the opcodes are documented in CPython's pickletools.
 """
 
+import math
 import pickletools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import BinaryIO
 
 from mezzotint.checkpoints.plain_text import plain
 
-MOST_OPCODES = 200_000  # an embedding has fewer than a hundred
+MOST_OPCODES = 1_000_000  # an embedding has fewer than a hundred, a large upscaler 150,000
 MAX_RANK = 8
 # The packages of objects that files of tensors have; any other would be code.
 _PACKAGES = ("torch", "numpy", "collections", "pytorch_lightning", "_codecs")
@@ -249,6 +250,8 @@ def _tensor(storage: object, offset: object, shape: object, stride: object) -> P
     sides, steps = _counts(shape), _counts(stride)
     if len(sides) != len(steps):
         raise ValueError("it has a tensor of an impossible shape")
+    if math.prod(sides) > storage.count:  # numbers repeated by a stride of 0: a few bytes that become gigabytes
+        raise ValueError("it has a tensor that is larger than its storage")
     last = offset + sum((side - 1) * step for side, step in zip(sides, steps, strict=True))
     if 0 not in sides and last >= storage.count:
         raise ValueError("it has a tensor that is larger than its storage")

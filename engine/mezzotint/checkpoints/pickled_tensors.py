@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of torch.save before 1.6
 _VERSION = 1001
-_LARGEST_PICKLE = 2**20  # bytes, without the tensors
+_LARGEST_PICKLE = 4 * 2**20  # bytes, without the tensors
 _TORCH_NAMES = {
     "F32": "float32",
     "F16": "float16",

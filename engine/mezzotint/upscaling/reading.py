@@ -13,7 +13,7 @@ from mezzotint.errors import ModelRefused
 from mezzotint.protocol import IsCancelled
 from mezzotint.upscaling.compact import compact_for
 from mezzotint.upscaling.other_kinds import other_kind
-from mezzotint.upscaling.pickled import MAX_FILE, converted
+from mezzotint.upscaling.pickled import MAX_FILE, pickled_state
 from mezzotint.upscaling.upscaler import Upscaler
 
 _LARGEST_SCALE = 16
@@ -22,7 +22,7 @@ _PREFIXES = ("params_ema.", "params.", "module.")  # around all names of some fi
 
 def open_upscaler(path: Path, cancelled: IsCancelled = lambda: False) -> Upscaler:
     """Read an upscaler into RAM; raises ModelRefused if the file is none, or too large."""
-    found = _built(path, _tensors(converted(path, cancelled) if is_pickle_name(path) else path, cancelled))
+    found = _built(path, _tensors(path, cancelled))
     if not 1 <= found.scale <= _LARGEST_SCALE:
         raise ModelRefused(f"{plain(path, 300)}: it enlarges {found.scale} times; 1 to {_LARGEST_SCALE} can be run")
     found.network.eval().requires_grad_(False)
@@ -30,14 +30,18 @@ def open_upscaler(path: Path, cancelled: IsCancelled = lambda: False) -> Upscale
 
 
 def _tensors(path: Path, cancelled: IsCancelled) -> Mapping[str, Tensor]:
-    bytes_ = read_header(path).bytes
-    if bytes_ > MAX_FILE:
-        raise ModelRefused(f"{plain(path, 300)}: {size(bytes_)} are too much for an upscaler; at most {size(MAX_FILE)}")
-    tensors = dict(read_tensors([path], on_bytes=lambda _: None, cancelled=cancelled))
+    tensors = pickled_state(path) if is_pickle_name(path) else _stored(path, cancelled)
     for prefix in _PREFIXES:
         if tensors and all(name.startswith(prefix) for name in tensors):
             return {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
     return tensors
+
+
+def _stored(path: Path, cancelled: IsCancelled) -> Mapping[str, Tensor]:
+    bytes_ = read_header(path).bytes
+    if bytes_ > MAX_FILE:
+        raise ModelRefused(f"{plain(path, 300)}: {size(bytes_)} are too much for an upscaler; at most {size(MAX_FILE)}")
+    return dict(read_tensors([path], on_bytes=lambda _: None, cancelled=cancelled))
 
 
 def _built(path: Path, tensors: Mapping[str, Tensor]) -> Upscaler:

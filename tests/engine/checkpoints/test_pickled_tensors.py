@@ -97,9 +97,9 @@ def test_what_is_not_tensors_is_refused_by_name(tmp_path):
 
 
 def test_a_list_of_tensors_that_is_too_long_is_not_interpreted(tmp_path):
-    path = rezipped(saved(tmp_path / "x.pt", {"a": torch.zeros(4)}), with_entry("data.pkl", bytes(2**20 + 1)))
+    path = rezipped(saved(tmp_path / "x.pt", {"a": torch.zeros(4)}), with_entry("data.pkl", bytes(2**22 + 1)))
     with pytest.raises(ModelRefused, match="its list of tensors is too long"):
-        read_pickled(path, 2 * LIMIT)
+        read_pickled(path, 2 * 2**24)
     with pytest.raises(ModelRefused, match="larger than the 100 bytes"):
         read_pickled(path, 100)
 

@@ -211,9 +211,8 @@ def test_a_disk_that_is_unplugged_is_waited_for_and_its_folder_is_not_made_anew(
 
     class Unplugged(StandIn):
         def write(self, request):
-            if request.seed == 1 and now[0] < 30:
-                if not away.exists():
-                    batch.folder.rename(away)
+            if request.seed == 1 and now[0] < 30 and not away.exists():
+                batch.folder.rename(away)
             require_folder(request.output.required_folder)
             return super().write(request)
 
