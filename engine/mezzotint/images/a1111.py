@@ -14,6 +14,7 @@ _READ = {
     *("Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"),
     *_VARIATION,
 }
+UNREAD = "unread"  # key in `other` for what is written among the settings and is none
 _VERSION = "mezzotint "
 
 
@@ -49,7 +50,9 @@ def metadata_of(info: Infotext) -> ImageMetadata:
         model=text(settings.get("Model")),
         model_hash=text(settings.get("Model hash")),
         request=None,
-        other=others({key: value for key, value in settings.items() if key not in _READ}),
+        other=others(
+            {key: value for key, value in settings.items() if key not in _READ} | {UNREAD: "; ".join(info.unread)}
+        ),
     )
 
 

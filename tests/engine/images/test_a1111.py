@@ -102,6 +102,11 @@ def _lora(path: str, weight: float, digest: str) -> LoraUsed:
     return LoraUsed(file=FileUsed(path=path, sha256="f" * 64, bytes=1), weight=weight, tensors_sha256=digest * 64)
 
 
+def test_what_is_no_setting_is_kept_for_the_reader() -> None:
+    info = Infotext(prompt="a", negative_prompt="", settings={"Seed": "5"}, unread=("by somebody", "free words"))
+    assert metadata_of(info).other == {"unread": "by somebody; free words"}
+
+
 def test_loras_are_tags_and_hashes_as_a1111_writes_them(make_record: MakeRecord) -> None:
     record = make_record(prompt="a castle")
     ink, fog = _lora("/l/ink.safetensors", 0.8, "a"), _lora("C:\\l\\fog, <old>:2.safetensors", -1.0, "b")

@@ -66,6 +66,7 @@ def test_a_damaged_record_alone_is_still_named(png_with: PngWith) -> None:
     [
         ({"parameters": INFOTEXT}, "a1111", "a red house"),
         ({"parameters": "only words"}, "a1111", "only words"),
+        ({"parameters": INFOTEXT + "\nTemplate: a {red|blue} house"}, "a1111", "a red house"),
         ({"parameters": INFOTEXT, "fooocus_scheme": "a1111"}, "fooocus", "a red house"),
         ({"parameters": FOOOCUS, "fooocus_scheme": "fooocus"}, "fooocus", "a fox"),
         ({"parameters": SWARMUI}, "swarmui", "a swarm"),
