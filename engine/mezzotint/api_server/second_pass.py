@@ -1,10 +1,11 @@
 """A1111's fields of the second pass (hires fix)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import islice
 
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.refusal import invalid
+from mezzotint.images.dialect import HIRES_UPSCALERS
 from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, MOST_HIRES
 from mezzotint.values.basic import shown
 
@@ -12,22 +13,11 @@ LARGEST_SIDE = 65_536
 _MOST_STEPS = 1000
 _SHOWN = 20  # names of upscalers in a refusal
 
-# By A1111's names: the space, and the upscaler in it.
-_UPSCALERS: Mapping[str, tuple[str, str]] = {
-    "latent": ("latent", "bilinear"),
-    "latent (bicubic)": ("latent", "bicubic"),
-    "latent (nearest)": ("latent", "nearest"),
-    "latent (nearest-exact)": ("latent", "nearest"),
-    "lanczos": ("pixel", "lanczos"),
-    "nearest": ("pixel", "nearest"),
-    "none": ("pixel", "lanczos"),
-}
-
 
 def second_pass(fields: Fields, size: tuple[int, int] | None, names: Collection[str] = ()) -> dict[str, object]:
     """The values of our options; `size` is the first pass's, `names` are those of upscalers. Raises Refusal."""
     name = fields.text("hr_upscaler", "Latent")
-    upscaler = ("pixel", name) if name in names else _UPSCALERS.get(name.lower())
+    upscaler = ("pixel", name) if name in names else HIRES_UPSCALERS.get(name.lower())
     if upscaler is None:
         known = ", ".join(("Latent, Latent (bicubic), Latent (nearest), Lanczos, Nearest", *islice(names, _SHOWN)))
         raise invalid("hr_upscaler", f"{shown(name)} is not known; known are {known}")

@@ -1,5 +1,10 @@
-"""Translate other programs' sampler and schedule names to ours."""
+"""Translate other programs' names of samplers, schedules and upscaling methods to ours, and their LoRA tags."""
 
+import re
+from collections.abc import Mapping
+
+from mezzotint.images.untrusted import real
+from mezzotint.protocol import LoraNamed, Space
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 _COMFYUI_SAMPLERS = {
@@ -22,6 +27,20 @@ _INVOKEAI = {
     "unipc_k": ("unipc", "karras"),
     "lcm": ("lcm", None),
 }
+# A1111's upscalers of the second pass: the space, and the method in it.
+HIRES_UPSCALERS: Mapping[str, tuple[Space, str]] = {
+    "latent": ("latent", "bilinear"),
+    "latent (bicubic)": ("latent", "bicubic"),
+    "latent (nearest)": ("latent", "nearest"),
+    "latent (nearest-exact)": ("latent", "nearest"),
+    "latent (bilinear)": ("latent", "bilinear"),
+    "bicubic": ("pixel", "bicubic"),
+    "bilinear": ("pixel", "bilinear"),
+    "lanczos": ("pixel", "lanczos"),
+    "nearest": ("pixel", "nearest"),
+    "none": ("pixel", "lanczos"),
+}
+_LORA_TAG = re.compile(r"<(?:lora|lyco):([^<>:]+)(?::([^<>]*))?>")
 _OUR_SAMPLERS = {shown.lower(): ours for ours, shown in SAMPLERS.items()}
 _OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()}
 
@@ -47,6 +66,17 @@ def from_comfyui(sampler: str | None, schedule: str | None) -> tuple[str | None,
 def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:
     """Our sampler and schedule for InvokeAI's single combined name."""
     return (None, None) if scheduler is None else _INVOKEAI.get(scheduler, (scheduler, None))
+
+
+def from_a1111_upscaler(name: str | None) -> tuple[Space | None, str | None]:
+    """Space and method for A1111's upscaler of the second pass; no space for one that is a network."""
+    return (None, None) if name is None else HIRES_UPSCALERS.get(name.casefold(), (None, name))
+
+
+def lora_tags(prompt: str) -> tuple[LoraNamed, ...]:
+    """The LoRAs that a prompt names by `<lora:NAME:WEIGHT>`; of several weights the first counts."""
+    tags = ((name.strip(), real((weights or "1").partition(":")[0])) for name, weights in _LORA_TAG.findall(prompt))
+    return tuple(LoraNamed(name=name, weight=1.0 if weight is None else weight) for name, weight in tags)
 
 
 def _split_old_form(sampler: str) -> tuple[str, str | None]:

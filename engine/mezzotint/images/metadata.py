@@ -12,9 +12,11 @@ from mezzotint.images.infotext import parse_infotext
 from mezzotint.images.own_record import metadata_of_record
 from mezzotint.images.reading import open_image
 from mezzotint.images.untrusted import UnreadableError, cleaned, parse_object
+from mezzotint.images.unused import unused_settings
 from mezzotint.images.xmp import record_in_xmp
 from mezzotint.protocol import ImageMetadata
 
+_LORAS = ("loras", "loraweights")  # keys in `other`, for display
 NOTE = "note"  # key in `other` for what could not be read
 IMAGE_SIZE = "image_size"  # key in `other` for the image's size, if its settings state another
 
@@ -95,6 +97,8 @@ def _finished(found: ImageMetadata, size: tuple[int, int], notes: list[str]) -> 
         other[IMAGE_SIZE] = f"{size[0]}x{size[1]}"
     if notes:
         other[NOTE] = "; ".join(notes)
+    if found.request is None:
+        found = replace(found, unused=unused_settings(other, _LORAS if found.loras else ()))
     return replace(found, other=other)
 
 
