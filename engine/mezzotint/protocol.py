@@ -382,7 +382,7 @@ class LoraNamed:
 class ImageMetadata:
     """How an image was made, read from its file, whatever program wrote it."""
 
-    program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, unknown
+    program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, novelai, unknown
     prompt: str | None
     negative_prompt: str | None
     width: int | None

@@ -1,28 +1,36 @@
 """ComfyUI's node graph, traversed from the sampler back to the prompts, the model and the size."""
 
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mezzotint.images.comfyui_graph import MAX_HOPS, Graph, Inputs
+from mezzotint.images.comfyui_words import Words, words_of
 from mezzotint.images.dialect import from_comfyui
-from mezzotint.images.untrusted import mapping, others, real, text, whole
-from mezzotint.protocol import ImageMetadata
+from mezzotint.images.untrusted import cleaned, mapping, others, real, text, whole
+from mezzotint.protocol import ImageMetadata, LoraNamed
 
-_MAX_VISITS = 2000  # nodes per traversal: a graph may have cycles, or be huge
-_MAX_HOPS = 16  # from a field to the node that holds its value
-_VALUE_FIELDS = ("value", "text", "string", "seed", "noise_seed", "int", "float", "Text", "String")
-_TEXT_FIELDS = ("text", "text_g", "text_l", "clip_l", "t5xxl", "prompt")
 _MODEL_FIELDS = ("ckpt_name", "unet_name", "model_name")
 _LATENT_FIELDS = ("latent_image", "samples", "latent", "latents", "pixels", "image")
 _PART_FIELDS = ("sampler", "sigmas", "guider", "noise")  # a custom sampler is split over these nodes
-_NOT_WORDS = {"clip", "model", "vae", "control_net", "mask", *_LATENT_FIELDS}
+# The links of samplers and guiders to conditionings, the first that there is.
+_POSITIVE = ("positive", "conditioning", "cond1", "cond", "positive_conditioning", "conditioning_1")
+_NEGATIVE = ("negative", "neg_conditioning", "negative_conditioning", "uncond")
+_MOST_LORAS = 64
 _SCHEDULE_NODES = {
     "KarrasScheduler": "karras",
     "ExponentialScheduler": "exponential",
     "SDTurboScheduler": "sgm_uniform",
 }
-
-Inputs = dict[str, object]
+# Nodes whose effect on the image is read, or that have none.
+_UNDERSTOOD = {
+    *("KSampler", "KSamplerAdvanced", "SamplerCustom", "SamplerCustomAdvanced", "KSamplerSelect", "RandomNoise"),
+    *("BasicScheduler", *_SCHEDULE_NODES, "CFGGuider", "BasicGuider", "FluxGuidance", "ConditioningZeroOut"),
+    *("CheckpointLoaderSimple", "CheckpointLoader", "UNETLoader", "UnetLoaderGGUF", "CLIPLoader", "DualCLIPLoader"),
+    *("TripleCLIPLoader", "QuadrupleCLIPLoader", "VAELoader", "VAEDecode", "VAEDecodeTiled", "SaveImage"),
+    *("SaveImageWebsocket", "PreviewImage", "EmptyLatentImage", "EmptySD3LatentImage", "LoraLoader"),
+    *("LoraLoaderModelOnly", "CLIPSetLastLayer", "Note", "MarkdownNote", "Reroute", "PrimitiveNode", "PreviewAny"),
+    *("PrimitiveInt", "PrimitiveFloat", "PrimitiveString", "PrimitiveStringMultiline", "StringConcatenate"),
+    *("CLIPTextEncode", "CLIPTextEncodeFlux", "CLIPTextEncodeSDXL", "CLIPTextEncodeSD3", "CLIPTextEncodeHiDream"),
+}
 
 
 def is_graph(graph: dict[str, object]) -> bool:
@@ -32,122 +40,101 @@ def is_graph(graph: dict[str, object]) -> bool:
 
 def metadata_of_graph(nodes: dict[str, object]) -> ImageMetadata:
     """Metadata of the graph's first sampler; with several, the one whose latents come from no other."""
-    graph = _Graph(nodes)
-    samplers = graph.samplers()
-    first = graph.first(samplers)
+    graph = Graph(nodes)
+    samplers = _samplers(graph)
+    first = _first(graph, samplers)
     parts = [first, *graph.upstream(first, _PART_FIELDS)]
     sampler, schedule = from_comfyui(text(graph.find(parts, "sampler_name")), _schedule(graph, parts))
     latents = list(graph.upstream(first, _LATENT_FIELDS))
     denoise = real(graph.find(parts, "denoise"))
-    extra: dict[str, object] = {"loras": graph.loras(), "samplers": len(samplers) if len(samplers) > 1 else None}
+    positive = words_of(graph, _link(parts, _POSITIVE), "positive")
+    negative = words_of(graph, _link(parts, _NEGATIVE), "negative")
+    chain = [node for part in parts for node in graph.upstream(part, ("model",))]
+    loras = tuple(_loras(chain))
+    layer = whole(graph.find(_every(graph), "stop_at_clip_layer"))
+    extra: dict[str, object] = {
+        "loras": ", ".join(_lora_names(_every(graph))),
+        "loras elsewhere": ", ".join(set(_lora_names(_every(graph))) - {lora.name for lora in loras}),
+        "samplers": len(samplers) if len(samplers) > 1 else None,
+        "nodes": ", ".join(_not_understood(graph)),
+        "words from": ", ".join(dict.fromkeys(_lost(positive, negative, has_sampler=bool(samplers)))),
+    }
     return ImageMetadata(
         program="comfyui",
-        prompt=_words(graph, parts, ("positive", "conditioning"), "negative"),
-        negative_prompt=_words(graph, parts, ("negative",), "positive"),
+        prompt=text(positive.text()),
+        negative_prompt=text(negative.text()),
         width=whole(graph.find(latents, "width")),
         height=whole(graph.find(latents, "height")),
         seed=whole(graph.find(parts, "seed", "noise_seed")),
         steps=whole(graph.find(parts, "steps")),
         sampler=sampler,
         schedule=schedule,
-        guidance_scale=real(graph.find(parts, "cfg")),
+        guidance_scale=real(graph.find(parts, "cfg", "cfg_conds")),
+        distilled_guidance_scale=positive.guidance,
+        clip_skip=None if layer is None else -1 - layer,
         strength=denoise if denoise is not None and denoise < 1 else None,
-        model=_model(graph, parts),
+        loras=loras,
+        model=text(graph.find(chain, *_MODEL_FIELDS)),
         model_hash=None,
         request=None,
         other=others(extra),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Graph:
-    nodes: dict[str, object]
+def _every(graph: Graph) -> list[Inputs]:
+    every = (graph.inputs([name, 0]) for name in graph.nodes)
+    return [node for node in every if node is not None]
 
-    def inputs(self, link: object) -> Inputs | None:
-        """Inputs of the node that a link `[name, output]` points to; None if it is no link or points nowhere."""
-        if not isinstance(link, list) or len(link) != 2 or not isinstance(link[0], str | int):
-            return None
-        node = mapping(self.nodes.get(str(link[0])))
-        if not node:
-            return None
-        return mapping(node.get("inputs")) | {"class_type": node.get("class_type")}
 
-    def upstream(self, start: Inputs, fields: tuple[str, ...]) -> Iterator[Inputs]:
-        """Nodes upstream of `start` through these fields, nearest first, each once."""
-        waiting, seen = deque([start]), set[str]()
-        while waiting and len(seen) < _MAX_VISITS:
-            node = waiting.popleft()
-            for field in fields:
-                link = node.get(field)
-                found = self.inputs(link)
-                if found is None or not isinstance(link, list) or str(link[0]) in seen:
-                    continue
-                seen.add(str(link[0]))
-                waiting.append(found)
-                yield found
+def _samplers(graph: Graph) -> list[Inputs]:
+    """The nodes that sample latents."""
+    return [node for node in _every(graph) if _is_sampler(node)]
 
-    def value(self, value: object) -> object:
-        """The value of a field, resolved through other nodes if it is a link."""
-        for _ in range(_MAX_HOPS):
-            node = self.inputs(value)
-            if node is None:
-                return None if isinstance(value, list | dict) else value
-            value = next((node[name] for name in _VALUE_FIELDS if name in node), None)
-        return None
 
-    def find(self, nodes: list[Inputs], *names: str) -> object:
-        """The first value that one of the nodes has for these fields."""
-        found = (self.value(node[name]) for node in nodes for name in names if name in node)
-        return next((value for value in found if value is not None), None)
-
-    def samplers(self) -> list[Inputs]:
-        """The nodes that sample latents."""
-        every = (self.inputs([name, 0]) for name in self.nodes)
-        return [node for node in every if node is not None and _is_sampler(node)]
-
-    def first(self, samplers: list[Inputs]) -> Inputs:
-        """The sampler at the start of the chain."""
-        for sampler in samplers[:_MAX_HOPS]:
-            if not any(_is_sampler(node) for node in self.upstream(sampler, _LATENT_FIELDS)):
-                return sampler
-        return samplers[0] if samplers else {}
-
-    def loras(self) -> str:
-        """The names of the graph's LoRA files."""
-        every = (mapping(mapping(node).get("inputs")).get("lora_name") for node in self.nodes.values())
-        return ", ".join(name for name in every if isinstance(name, str))
+def _first(graph: Graph, samplers: list[Inputs]) -> Inputs:
+    """The sampler at the start of the chain."""
+    for sampler in samplers[:MAX_HOPS]:
+        if not any(_is_sampler(node) for node in graph.upstream(sampler, _LATENT_FIELDS)):
+            return sampler
+    return samplers[0] if samplers else {}
 
 
 def _is_sampler(node: Inputs) -> bool:
     return "latent_image" in node and ("steps" in node or "sigmas" in node)
 
 
-def _schedule(graph: _Graph, parts: list[Inputs]) -> str | None:
+def _link(parts: list[Inputs], roles: tuple[str, ...]) -> object:
+    return next((node[role] for role in roles for node in parts if role in node), None)
+
+
+def _lost(positive: Words, negative: Words, *, has_sampler: bool) -> list[str]:
+    """The nodes whose words are not known; a prompt without any is said, too."""
+    nowhere = ["no node: no text reaches the sampler"] if has_sampler and not positive.texts else []
+    return [cleaned(one, 80) for one in (*positive.lost, *negative.lost)] or nowhere
+
+
+def _not_understood(graph: Graph) -> list[str]:
+    classes = dict.fromkeys(str(node["class_type"]) for node in _every(graph))
+    return [cleaned(name, 80) for name in classes if name not in _UNDERSTOOD]
+
+
+def _loras(chain: list[Inputs]) -> Iterator[LoraNamed]:
+    """The LoRAs between the sampler and its model, the first applied first."""
+    for node in reversed(chain[:_MOST_LORAS]):
+        name, weight = text(node.get("lora_name")), real(node.get("strength_model"))
+        if name:
+            yield LoraNamed(name=name, weight=1.0 if weight is None else weight)
+        for entry in map(mapping, node.values()):  # of a node with a list of them
+            name, weight = text(entry.get("lora")), real(entry.get("strength"))
+            if name and weight is not None and entry.get("on") is not False:
+                yield LoraNamed(name=name, weight=weight)
+
+
+def _lora_names(nodes: list[Inputs]) -> list[str]:
+    return [name for node in nodes for name in (node.get("lora_name"),) if isinstance(name, str)]
+
+
+def _schedule(graph: Graph, parts: list[Inputs]) -> str | None:
     named = text(graph.find(parts, "scheduler"))
     by_class = (_SCHEDULE_NODES.get(str(node.get("class_type"))) for node in parts)
     return named or next((schedule for schedule in by_class if schedule), None)
-
-
-def _model(graph: _Graph, parts: list[Inputs]) -> str | None:
-    """The checkpoint at the end of the model links, after LoRAs and patches."""
-    chain = [node for part in parts for node in graph.upstream(part, ("model",))]
-    return text(graph.find(chain, *_MODEL_FIELDS))
-
-
-def _words(graph: _Graph, parts: list[Inputs], roles: tuple[str, ...], other_role: str) -> str | None:
-    """All text that reaches the sampler in these roles, through any nodes in between."""
-    start = next((node[role] for node in parts for role in roles if role in node), None)
-    waiting, seen, found = deque([start]), set[str](), list[str]()
-    while waiting and len(seen) < _MAX_VISITS:
-        link = waiting.popleft()
-        node = graph.inputs(link)
-        if node is None or not isinstance(link, list) or str(link[0]) in seen:
-            continue
-        seen.add(str(link[0]))
-        if node["class_type"] == "ConditioningZeroOut":
-            continue
-        texts = [one for name in _TEXT_FIELDS if name in node and isinstance(one := graph.value(node[name]), str)]
-        found += [one for one in dict.fromkeys(texts) if one not in found]
-        if not texts:
-            waiting.extend(value for name, value in node.items() if name not in _NOT_WORDS and name != other_role)
-    return text("\n".join(found)) if found else None

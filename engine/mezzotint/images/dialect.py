@@ -11,6 +11,7 @@ _COMFYUI_SAMPLERS = {
     "euler_ancestral": "euler_a",
     "dpmpp_2m_sde_gpu": "dpmpp_2m_sde",
     "uni_pc": "unipc",
+    "uni_pc_bh2": "unipc",
 }
 _INVOKEAI = {
     "ddim": ("ddim", None),
@@ -41,6 +42,21 @@ HIRES_UPSCALERS: Mapping[str, tuple[Space, str]] = {
     "none": ("pixel", "lanczos"),
 }
 _LORA_TAG = re.compile(r"<(?:lora|lyco):([^<>:]+)(?::([^<>]*))?>")
+# InvokeAI's until version 2, which have the schedule of the model
+_INVOKEAI |= {
+    "k_euler": ("euler", None),
+    "k_euler_a": ("euler_a", None),
+    "k_heun": ("heun", None),
+    "k_dpmpp_2": ("dpmpp_2m", None),
+}
+_NOVELAI = {
+    "k_euler": "euler",
+    "k_euler_ancestral": "euler_a",
+    "k_heun": "heun",
+    "k_dpmpp_2m": "dpmpp_2m",
+    "k_dpmpp_2m_sde": "dpmpp_2m_sde",
+    "ddim_v3": "ddim",
+}
 _OUR_SAMPLERS = {shown.lower(): ours for ours, shown in SAMPLERS.items()}
 _OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()}
 
@@ -60,12 +76,21 @@ def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, s
 
 def from_comfyui(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
     """Our names for those of ComfyUI and SwarmUI."""
-    return None if sampler is None else _COMFYUI_SAMPLERS.get(sampler, sampler), schedule
+    if sampler is None:
+        return None, schedule
+    name = sampler.removeprefix("sample_")  # as its first versions wrote them
+    return _COMFYUI_SAMPLERS.get(name, name), schedule
 
 
 def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:
     """Our sampler and schedule for InvokeAI's single combined name."""
     return (None, None) if scheduler is None else _INVOKEAI.get(scheduler, (scheduler, None))
+
+
+def from_novelai(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
+    """Our sampler and schedule for NovelAI's; its "native" is the model's own."""
+    ours = None if sampler is None else _NOVELAI.get(sampler, sampler)
+    return ours, None if schedule == "native" else schedule
 
 
 def from_a1111_upscaler(name: str | None) -> tuple[Space | None, str | None]:

@@ -14,7 +14,7 @@ _INFORMATION = {
     *("civitai metadata", "full_prompt", "full_negative_prompt", "generation_mode", "signed_hash", "request_type"),
     *("model_hash", "model_weights", "type", "app_id"),
 }
-_OFF = {"", "none", "null", "false", "off", "disabled", "0", "0.0", "[]", "{}"}
+_OFF = {"", "none", "null", "false", "off", "disabled", "0", "0.0", "[]", "{}", "cpu"}
 
 
 def unused_settings(other: Mapping[str, str], read: Collection[str] = ()) -> tuple[str, ...]:

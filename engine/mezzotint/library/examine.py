@@ -37,6 +37,7 @@ _PROGRAMS = {
     "invokeai": "InvokeAI",
     "swarmui": "SwarmUI",
     "fooocus": "Fooocus",
+    "novelai": "NovelAI",
 }
 _FAMILIES = {
     "sdxl": "SDXL",

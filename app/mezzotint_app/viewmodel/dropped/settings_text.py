@@ -93,6 +93,7 @@ def program_name(program: str) -> str | None:
         "invokeai": "InvokeAI",
         "swarmui": "SwarmUI",
         "fooocus": "Fooocus",
+        "novelai": "NovelAI",
     }
     return names.get(program)
 

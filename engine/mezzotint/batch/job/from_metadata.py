@@ -34,9 +34,8 @@ def request_from_metadata(
     """
     if metadata.request is not None:
         return Parsed(metadata.request, source=plain(image))
-    note = metadata.other.get("note")
     if metadata.prompt is None:
-        raise UsageError(f"{plain(image)} has no metadata about how it was made{f': {plain(note)}' if note else ''}")
+        raise UsageError(_no_prompt(metadata, plain(image)))
     reading = _Reading(metadata, installed)
     request = reading.request(has_init=has_init, has_mask=has_mask)
     return Parsed(
@@ -44,6 +43,17 @@ def request_from_metadata(
         source=f"{plain(image)}, made by {plain(metadata.program)}",
         unused=(*reading.lost, "its noise and arithmetic (the new image will differ)"),
         guesses=tuple(reading.guesses),
+    )
+
+
+def _no_prompt(metadata: ImageMetadata, image: str) -> str:
+    note = metadata.other.get("note")
+    if metadata.steps is None and metadata.seed is None:
+        return f"{image} has no metadata about how it was made{f': {plain(note)}' if note else ''}"
+    words = metadata.other.get("words from", note)
+    why = f" (words from {plain(words)})" if words else ""
+    return (
+        f"{image}, made by {plain(metadata.program)}, has no prompt that can be read{why}: give its settings as options"
     )
 
 

@@ -187,7 +187,12 @@ def test_a_models_folders_are_not_followed(name):
 
 def test_an_image_that_says_nothing_is_refused():
     with pytest.raises(UsageError, match=r"a.png has no metadata about how it was made: its record is damaged"):
-        read(prompt=None, other={"note": "its record is damaged"})
+        read(prompt=None, seed=None, steps=None, other={"note": "its record is damaged"})
+
+
+def test_an_image_without_a_prompt_is_told_from_one_that_says_nothing():
+    with pytest.raises(UsageError, match=r"a.png, made by comfyui, has no prompt .*\(words from Load Text \(a.txt\)\)"):
+        read(program="comfyui", prompt=None, other={"words from": "Load Text (a.txt)"})
 
 
 @given(st.builds(ImageMetadata, request=st.none(), prompt=st.text()))
