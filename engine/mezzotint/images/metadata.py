@@ -5,7 +5,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from mezzotint.images import a1111, comfyui, early_invokeai, flat_json, novelai
+from mezzotint.images import a1111, early_invokeai, flat_json, novelai
+from mezzotint.images.comfyui.reading import is_graph, metadata_of_graph
 from mezzotint.images.embedded import EmbeddedTexts, embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD, RECORD_KEYWORD
 from mezzotint.images.infotext import parse_infotext
@@ -119,7 +120,7 @@ def _comfyui(texts: EmbeddedTexts) -> ImageMetadata | None:
     if not written.lstrip().startswith("{"):
         return None
     graph = parse_object(written)
-    return comfyui.metadata_of_graph(graph) if comfyui.is_graph(graph) else None
+    return metadata_of_graph(graph) if is_graph(graph) else None
 
 
 def _finished(found: ImageMetadata, size: tuple[int, int], notes: list[str]) -> ImageMetadata:

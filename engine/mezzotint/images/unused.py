@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Mapping
 
-from mezzotint.checkpoints.plain_text import plain
-
 _LONGEST = 80  # characters of a name with its value
 # What says nothing of how to make the image, in lower case: who made it and when, and what other entries say, too.
 _INFORMATION = {
@@ -20,7 +18,12 @@ _OFF = {"", "none", "null", "false", "off", "disabled", "0", "0.0", "[]", "{}", 
 def unused_settings(other: Mapping[str, str], read: Collection[str] = ()) -> tuple[str, ...]:
     """Names and values, on one line each, of the settings among `other`, but for those that a reader has `read`."""
     return tuple(
-        plain(f"{name} {value}", _LONGEST)
+        _on_a_line(f"{name} {value}")
         for name, value in other.items()
         if name not in read and name.casefold() not in _INFORMATION and value.strip().casefold() not in _OFF
     )
+
+
+def _on_a_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

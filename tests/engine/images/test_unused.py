@@ -11,7 +11,7 @@ def test_settings_are_named_and_information_is_not() -> None:
         "loras": "[]",
         "sharpness": "2.0",
     }
-    assert unused_settings(other) == ("Eta 0.5", "ADetailer model face.pt\\nx", "sharpness 2.0")
+    assert unused_settings(other) == ("Eta 0.5", "ADetailer model face.pt x", "sharpness 2.0")
 
 
 def test_what_a_reader_has_read_is_not_named_and_long_values_are_cut() -> None:

@@ -81,7 +81,7 @@ class _Reading:
             made = self._with_strength(made, has_init=has_init)
         if found.inpaint is not None and not has_mask:
             self.lost.append("the settings of its mask")
-        self.lost += found.unused or ()
+        self.lost += [plain(each) for each in found.unused or ()]
         return replace(made, prompt=prompt or "")
 
     def _with_strength(self, request: GenerateRequest, *, has_init: bool) -> GenerateRequest:

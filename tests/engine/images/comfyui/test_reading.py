@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.comfyui import is_graph, metadata_of_graph
+from mezzotint.images.comfyui.reading import is_graph, metadata_of_graph
 from mezzotint.images.untrusted import MAX_TEXT
 from mezzotint.protocol import ImageMetadata, LoraNamed
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from mezzotint.images.comfyui_graph import MAX_HOPS, Graph, Inputs
-from mezzotint.images.comfyui_words import Words, words_of
+from mezzotint.images.comfyui.graph import MAX_HOPS, Graph, Inputs
+from mezzotint.images.comfyui.words import Words, words_of
 from mezzotint.images.dialect import from_comfyui
 from mezzotint.images.untrusted import cleaned, mapping, others, real, text, whole
 from mezzotint.protocol import ImageMetadata, LoraNamed

@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mezzotint.images.comfyui_graph import MAX_HOPS, MAX_VISITS, Graph, Inputs
+from mezzotint.images.comfyui.graph import MAX_HOPS, MAX_VISITS, Graph, Inputs
 from mezzotint.images.untrusted import MAX_TEXT, real
 
 Role = Literal["positive", "negative"]
