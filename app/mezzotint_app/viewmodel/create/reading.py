@@ -73,6 +73,8 @@ def read_metadata(
     if metadata.request is not None:
         return read_request(metadata.request)
     left_out: list[str] = []
+    model = _model(metadata.model, find_model, left_out)
+    seed = _accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out)
     settings = _of_metadata(metadata, onto, left_out)
     refiner = _model(metadata.refiner, find_model, left_out)
     if refiner is not None:
@@ -80,10 +82,10 @@ def read_metadata(
         fits = at is not None and OPTIONS["refiner-at"].fits(at)
         settings = replace(settings, refiner=refiner, refiner_at=at if fits else None)
     return ReadSettings(
-        model=_model(metadata.model, find_model, left_out),
+        model=model,
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out),
+        seed=seed,
         settings=settings,
         left_out=tuple(left_out),
     )
