@@ -371,10 +371,18 @@ IsCancelled = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoraNamed:
+    """A LoRA as another program names it: without its folder."""
+
+    name: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImageMetadata:
     """How an image was made, read from its file, whatever program wrote it."""
 
-    program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, unknown
+    program: str  # mezzotint, a1111, comfyui, invokeai, swarmui, fooocus, novelai, unknown
     prompt: str | None
     negative_prompt: str | None
     width: int | None
@@ -389,5 +397,16 @@ class ImageMetadata:
     model_hash: str | None
     variation_seed: int | None = None  # what a strength above 0 blends into the start noise
     variation_strength: float | None = None
+    distilled_guidance_scale: float | None = None  # given to the network, beside the CFG scale
+    clip_skip: int | None = None  # 0: none
+    hires_scale: float | None = None  # of a second pass, whose strength is `strength`
+    hires_steps: int | None = None  # that it takes; None: a share of `steps`, by the strength
+    hires_space: Space | None = None  # None: `hires_upscaler` is a name of an upscaler, and not ours of a method
+    hires_upscaler: str | None = None
+    refiner: str | None = None
+    refiner_at: float | None = None  # part of the schedule
+    loras: tuple[LoraNamed, ...] | None = None
+    inpaint: Inpaint | None = None
+    unused: tuple[str, ...] | None = None  # names and values of settings, of those in `other`, that have no field
     request: GenerateRequest | None  # only from our images: generates the image again
     other: dict[str, str]

@@ -71,6 +71,22 @@ class Sampling:
         default=_OWN,
         label=translate("Options", "CFG scale"),
     )
+    # `true_cfg_scale` of diffusers; without distilled guidance it takes the place of `guidance_scale`
+    true_cfg_scale: float | None = option(
+        None,
+        "true-cfg",
+        Number(0, 100, 2, usual=15, step=0.1, metavar="G"),
+        group="sampling",
+        scope="stage",
+        help=translate(
+            "Options",
+            "true CFG: the CFG scale of models whose guidance is distilled, such as FLUX.1 dev, beside that guidance; "
+            "above 1 the negative prompt counts, and each step takes twice the time",
+        ),
+        default="1, with distilled guidance",
+        label=translate("Options", "True CFG"),
+        unset=1.0,
+    )
     # The part of the schedule with guidance, arXiv 2404.07724
     cfg_interval: tuple[float, float] | None = option(
         None,
@@ -269,6 +285,15 @@ class ResolvedSampling(Sampling):
     clip_skip: int
     prediction_type: PredictionType
     zero_terminal_snr: bool
+
+
+def both_guidances(cfg: float | None, distilled: float | None) -> tuple[float | None, float | None]:
+    """Our `guidance_scale` and `true_cfg_scale` for the CFG scale and distilled guidance of other programs.
+
+    A CFG scale of 1 alone is no guidance, whatever the model: no network is given that number.
+    """
+    is_off = cfg is not None and 0 <= cfg <= 1
+    return (distilled, cfg) if distilled is not None or is_off else (cfg, None)
 
 
 def shared_with_refiner(sampling: Sampling) -> Sampling:

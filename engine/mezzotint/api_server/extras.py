@@ -12,6 +12,7 @@ from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.pictures import image_bytes
 from mezzotint.api_server.refusal import invalid
 from mezzotint.api_server.second_pass import LARGEST_SIDE, RESAMPLERS
+from mezzotint.images.dialect import HIRES_UPSCALERS
 from mezzotint.images.reading import MAX_PIXELS, open_image, refused_if_broken, to_rgb, upright, upright_size
 from mezzotint.library_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest
 from mezzotint.protocol import IsCancelled, OnEvent, Output
@@ -106,7 +107,7 @@ def _upscaler(name: str, upscalers: Sequence[str]) -> tuple[str | None, str | No
     if name not in upscalers and wanted == _NONE.casefold():
         return None, None
     found = name if name in upscalers else next((each for each in upscalers if each.casefold() == wanted), None)
-    resampler = {each.casefold(): ours for each, ours in RESAMPLERS.items()}.get(wanted)
+    resampler = next((HIRES_UPSCALERS[wanted][1] for each in RESAMPLERS if each.casefold() == wanted), None)
     if found is None and resampler is None:
         known = ", ".join((*RESAMPLERS, *upscalers[:20]))
         raise invalid("upscaler_1", f"{shown(name)} is not known; known are {known}")

@@ -21,6 +21,7 @@ from mezzotint.options import Options
 from mezzotint.parsed import Parsed
 from mezzotint.protocol import ModelInfo
 from mezzotint.request_protocol import MAX_SEED, REFINER_AT
+from mezzotint.sampling_protocol import both_guidances
 from mezzotint.values.basic import shown
 from mezzotint.values.style_text import with_styles
 
@@ -112,7 +113,7 @@ def _common(fields: Fields, offers: Offers) -> dict[str, object]:
         "lora": loras,
         "negative": fields.text("negative_prompt", option="negative"),
         "steps": fields.option("steps", "steps"),
-        "guidance": fields.option("cfg_scale", "guidance"),
+        **_guidances(fields),
         **_seeds(fields),
         "count": _count(fields),
         "model": _model(settings, "sd_model_checkpoint", offers) or offers.checkpoint,
@@ -123,6 +124,13 @@ def _common(fields: Fields, offers: Offers) -> dict[str, object]:
     fields.take("sampler_index")
     values["sampler"], values["schedule"] = sampling_named(sampler, fields.text("scheduler"))
     return values | _refiner(fields, offers)
+
+
+def _guidances(fields: Fields) -> dict[str, float | None]:
+    read = (fields.option(name, "guidance") for name in ("cfg_scale", "distilled_cfg_scale"))
+    cfg, distilled = (float(value) if isinstance(value, int | float) else None for value in read)
+    guidance, true_cfg = both_guidances(cfg, distilled)
+    return {"guidance": guidance, "true_cfg": true_cfg}
 
 
 def clip_skip(settings: Fields, unset: int = 0) -> int:

@@ -1,10 +1,11 @@
 """A1111's fields of the second pass (hires fix)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import islice
 
 from mezzotint.api_server.fields import Fields
 from mezzotint.api_server.refusal import invalid
+from mezzotint.images.dialect import HIRES_UPSCALERS
 from mezzotint.request_protocol import HIRES_SCALE, HIRES_STRENGTH, MOST_HIRES
 from mezzotint.values.basic import shown
 
@@ -12,18 +13,9 @@ LARGEST_SIDE = 65_536
 _MOST_STEPS = 1000
 _SHOWN = 20  # names of upscalers in a refusal
 
-# By A1111's names, as they are listed; ours in latent space, and of pixels.
-LATENT_UPSCALERS: Mapping[str, str] = {
-    "Latent": "bilinear",
-    "Latent (bicubic)": "bicubic",
-    "Latent (nearest)": "nearest",
-    "Latent (nearest-exact)": "nearest",
-}
-RESAMPLERS: Mapping[str, str] = {"None": "lanczos", "Lanczos": "lanczos", "Nearest": "nearest"}
-_UPSCALERS: Mapping[str, tuple[str, str]] = {
-    **{name.lower(): ("latent", ours) for name, ours in LATENT_UPSCALERS.items()},
-    **{name.lower(): ("pixel", ours) for name, ours in RESAMPLERS.items()},
-}
+# Those that are listed, by A1111's names; more are known.
+LATENT_UPSCALERS = ("Latent", "Latent (bicubic)", "Latent (nearest)", "Latent (nearest-exact)")
+RESAMPLERS = ("None", "Lanczos", "Nearest")
 
 
 def second_pass(fields: Fields, size: tuple[int, int] | None, names: Collection[str] = ()) -> dict[str, object]:
@@ -44,8 +36,8 @@ def second_pass(fields: Fields, size: tuple[int, int] | None, names: Collection[
 def _upscaler(name: str, names: Collection[str]) -> tuple[str, str] | None:
     """The space, and the upscaler in it; a network by its very name comes first."""
     known = name if name in names else None
-    if known is None and name.strip().lower() in _UPSCALERS:
-        return _UPSCALERS[name.strip().lower()]
+    if known is None and name.strip().lower() in HIRES_UPSCALERS:
+        return HIRES_UPSCALERS[name.strip().lower()]
     known = known or next((each for each in names if each.casefold() == name.strip().casefold()), None)
     return None if known is None else ("pixel", known)
 

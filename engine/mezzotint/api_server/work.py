@@ -16,7 +16,7 @@ from mezzotint.api_server.generation import Generation
 from mezzotint.api_server.jobs import IGNORED
 from mezzotint.api_server.pictures import write_mask
 from mezzotint.api_server.working_folder import WorkingFolder
-from mezzotint.batch.job.settings import request_of
+from mezzotint.batch.job.settings import request_of, with_second_pass_steps
 from mezzotint.control_protocol import ControlImageMade, ControlImageRequest, ControlRef
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.images.embedded import embedded_texts
@@ -35,8 +35,6 @@ from mezzotint.protocol import (
     Saved,
 )
 from mezzotint.sampling_protocol import SAMPLERS
-
-_LEAST_STRENGTH = 0.01
 
 
 class Generates(Protocol):
@@ -149,7 +147,9 @@ def _request(asked: Generation, files: Path, target: Path) -> GenerateRequest:
     options = options.replace(control=tuple(_control_files(asked.controls, files)))
     request = request_of(options)
     output = replace(request.output, preview_decoder="linear")
-    return replace(_with_second_pass(request, asked.second_pass_steps), previews=asked.previews, output=output)
+    if asked.second_pass_steps:
+        request = with_second_pass_steps(request, asked.second_pass_steps)
+    return replace(request, previews=asked.previews, output=output)
 
 
 def _varied(request: GenerateRequest) -> Iterator[GenerateRequest]:
@@ -162,17 +162,6 @@ def _varied(request: GenerateRequest) -> Iterator[GenerateRequest]:
         sampling = replace(first.sampling, variation_seed=(first.sampling.variation_seed or 0) + index)
         cascade = replace(request.cascade, stages=(replace(first, sampling=sampling), *others))
         yield replace(request, cascade=cascade, count=1)
-
-
-def _with_second_pass(request: GenerateRequest, steps: int) -> GenerateRequest:
-    """The request with a schedule of which the second pass takes that many steps; 0 keeps it."""
-    if not steps:
-        return request
-    first, second, *others = request.cascade.stages
-    strength = request.cascade.transitions[0].strength or 0
-    whole = min(1000, round(steps / max(strength, _LEAST_STRENGTH)))
-    second = replace(second, sampling=replace(second.sampling, steps=whole))
-    return replace(request, cascade=replace(request.cascade, stages=(first, second, *others)))
 
 
 def _control_files(controls: Sequence[ControlUnit], files: Path) -> Iterator[ControlRef]:
@@ -243,6 +232,7 @@ def _sampling_fields(first: ImageMetadata | None) -> dict[str, object]:
         "height": first.height,
         "sampler_name": SAMPLERS.get(sampler, sampler),
         "cfg_scale": first.guidance_scale,
+        "distilled_cfg_scale": first.distilled_guidance_scale,
         "steps": first.steps,
         "sd_model_name": first.model,
         "sd_model_hash": first.model_hash,

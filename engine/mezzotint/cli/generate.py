@@ -2,10 +2,9 @@
 
 import argparse
 import contextlib
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mezzotint.batch.job.from_metadata import request_from_metadata
+from mezzotint.batch.job.from_metadata import Installed, request_from_metadata
 from mezzotint.batch.job.settings import request_of
 from mezzotint.batch.job.styled import styled_request
 from mezzotint.cli.command_options import add_command
@@ -13,8 +12,9 @@ from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, options_of
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError, UnknownModel
+from mezzotint.option import declared
 from mezzotint.options import Options
-from mezzotint.protocol import GenerateRequest, ModelRef
+from mezzotint.protocol import GenerateRequest, Inpaint, ModelRef
 
 if TYPE_CHECKING:
     from mezzotint.catalog import Catalog
@@ -68,11 +68,29 @@ def build_request(
         except (UnknownModel, ModelRefused, StorageError):
             return False
 
-    base = request_from_metadata(metadata, str(arguments.from_image), is_model, context.terminal.message)
-    if metadata.request is None and options.init is not None and options.strength is None:
-        base = _with_strength(base, metadata.strength)
+    given = {"has_init": options.init is not None, "has_mask": options.mask is not None}
+    installed = Installed(
+        is_model=is_model,
+        loras=catalog.loras,
+        upscalers=catalog.upscalers,
+        family=lambda name: _family(options.model or name, catalog),
+    )
+    base = request_from_metadata(metadata, str(arguments.from_image), installed, **given).take(context.terminal.notice)
+    if metadata.request is None:
+        options = _with_foreign(options, base, metadata.inpaint)
     return styled_request(options, base)
 
 
-def _with_strength(base: GenerateRequest, strength: float | None) -> GenerateRequest:
-    return replace(base, strength=strength if strength is not None and 0 <= strength <= 1 else None)
+def _family(model: str | None, catalog: "Catalog") -> str | None:
+    try:
+        return catalog.find(catalog.default() if model is None else ModelRef(id=model)).info.family
+    except (UnknownModel, ModelRefused, StorageError):
+        return None
+
+
+def _with_foreign(options: Options, base: GenerateRequest, inpaint: Inpaint | None) -> Options:
+    """The options with what another model or init image would otherwise drop of another program's settings."""
+    found: dict[str, Any] = {"clip_skip": base.cascade.stages[0].sampling.clip_skip}
+    if inpaint is not None and options.mask is not None:
+        found |= {one.field: getattr(inpaint, name) for name, one in declared(Inpaint).items()}
+    return options.replace(**{field: value for field, value in found.items() if getattr(options, field) is None})

@@ -40,6 +40,10 @@ class Terminal:
         self.stderr.write(f"{text}\n")
         self.stderr.flush()
 
+    def notice(self, text: str) -> None:
+        """Print what the user should know of, unless `quiet`."""
+        self.message(f"notice: {text}")
+
     def error(self, error: MezzotintError) -> None:
         """Print why the command failed or was stopped, in one line on stderr."""
         kind = "" if isinstance(error, Cancelled) else "error: "

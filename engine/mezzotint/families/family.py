@@ -162,6 +162,7 @@ class PromptInputs:
     width: int  # pixels
     height: int
     guidance_scale: float
+    true_cfg_scale: float | None = None  # beside embedded guidance
     clip_skip: int
     embeddings: tuple[Path, ...]
     inversions: "tuple[Inversion, ...]" = ()  # further learned words, in memory
@@ -201,8 +202,8 @@ class Family(Protocol):
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> FlowSteps | None:
         """How the reference pipeline spaces timesteps at a size in pixels; None: as the scheduler does by default."""
 
-    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
-        """Whether guidance at that scale also needs an unconditional (or negative-prompt) pass."""
+    def has_halves(self, sources: ModelSources, guidance_scale: float, true_cfg_scale: float | None = None) -> bool:
+        """Whether guidance at those scales also needs an unconditional (or negative-prompt) pass."""
 
     def encode(self, model: LoadedModel, inputs: PromptInputs) -> Conditioning:
         """Encode the prompts."""

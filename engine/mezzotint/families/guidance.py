@@ -40,7 +40,8 @@ def guided_output(
     else:
         output = torch.cat([ask(sample, half_of(conditioning, half)).float() for half in (0, 1)])
     how = conditioning.sampling
-    return (combine or guide)(output, how.guidance_scale or 0.0, how.guidance_rescale or 0.0)
+    scale = how.guidance_scale if how.true_cfg_scale is None else how.true_cfg_scale
+    return (combine or guide)(output, scale or 0.0, how.guidance_rescale or 0.0)
 
 
 def guide(output: torch.Tensor, scale: float, rescale: float) -> torch.Tensor:

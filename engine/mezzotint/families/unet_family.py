@@ -24,7 +24,12 @@ class UnetFamily:
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
         """None: the scheduler spaces the timesteps by default."""
 
-    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
+    def has_halves(
+        self,
+        sources: ModelSources,
+        guidance_scale: float,
+        true_cfg_scale: float | None = None,  # noqa: ARG002  as all families
+    ) -> bool:
         """Whether that scale needs an unconditional pass: some networks embed the scale instead."""
         return guidance_scale > 1 and sources.components["unet"].config.get("time_cond_proj_dim") is None
 

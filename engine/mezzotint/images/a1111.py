@@ -1,19 +1,27 @@
 """Convert our record to A1111's settings, and A1111's settings to ImageMetadata."""
 
+import re
 from pathlib import PurePosixPath
 
-from mezzotint.images.dialect import from_a1111
+from mezzotint.images.dialect import from_a1111, from_a1111_upscaler, lora_tags
 from mezzotint.images.infotext import Infotext
 from mezzotint.images.record import ImageRecord
 from mezzotint.images.untrusted import cleaned, others, real, text, whole
-from mezzotint.protocol import ControlUsed, ImageMetadata, LoraUsed, ModelUsed, ResolvedStage
+from mezzotint.protocol import ControlUsed, ImageMetadata, Inpaint, LoraUsed, ModelUsed, ResolvedStage
+from mezzotint.request_protocol import InpaintArea, InpaintFill
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 _VARIATION = ("Variation seed", "Variation seed strength")
+_DISTILLED = "Distilled CFG Scale"
+_MASK = ("Mask blur", "Inpaint area", "Masked area padding", "Masked content")
+_CONTENT: dict[str, InpaintFill] = {"original": "original", "fill": "blur", "latent noise": "noise"}
+_HASH = re.compile(r" \[[0-9a-fA-F]{3,64}\]\Z")
 _READ = {
     *("Steps", "Sampler", "Schedule type", "CFG scale", "Seed", "Size", "Model", "Model hash", "Denoising strength"),
     *_VARIATION,
+    *(_DISTILLED, "Clip skip", "Hires upscale", "Hires steps", "Hires upscaler", "Refiner", "Refiner switch at"),
 }
+UNREAD = "unread"  # key in `other` for what is written among the settings and is none
 _VERSION = "mezzotint "
 
 
@@ -32,6 +40,9 @@ def metadata_of(info: Infotext) -> ImageMetadata:
     settings = info.settings
     sampler, schedule = from_a1111(text(settings.get("Sampler")), text(settings.get("Schedule type")))
     width, height = _size(settings.get("Size", ""))
+    skip, inpaint = whole(settings.get("Clip skip")), _inpaint_of(settings)
+    space, upscaler = from_a1111_upscaler(text(settings.get("Hires upscaler")))
+    read = _READ if inpaint is None else {*_READ, *_MASK}
     return ImageMetadata(
         program="mezzotint" if settings.get("Version", "").startswith(_VERSION) else "a1111",
         prompt=cleaned(info.prompt),
@@ -46,10 +57,22 @@ def metadata_of(info: Infotext) -> ImageMetadata:
         strength=real(settings.get("Denoising strength")),
         variation_seed=whole(settings.get(_VARIATION[0])),
         variation_strength=real(settings.get(_VARIATION[1])),
+        distilled_guidance_scale=real(settings.get(_DISTILLED)),
+        clip_skip=None if skip is None else skip - 1,
+        hires_scale=real(settings.get("Hires upscale")),
+        hires_steps=whole(settings.get("Hires steps")) or None,
+        hires_space=space,
+        hires_upscaler=upscaler,
+        refiner=_HASH.sub("", cleaned(settings.get("Refiner", ""))) or None,
+        refiner_at=real(settings.get("Refiner switch at")),
+        loras=lora_tags(info.prompt),
+        inpaint=inpaint,
         model=text(settings.get("Model")),
         model_hash=text(settings.get("Model hash")),
         request=None,
-        other=others({key: value for key, value in settings.items() if key not in _READ}),
+        other=others(
+            {key: value for key, value in settings.items() if key not in read} | {UNREAD: "; ".join(info.unread)}
+        ),
     )
 
 
@@ -61,12 +84,19 @@ def _first_stage(record: ImageRecord) -> dict[str, str]:
         "Steps": str(stage.steps),
         "Sampler": SAMPLERS.get(stage.sampler, stage.sampler),
         "Schedule type": SCHEDULES.get(stage.schedule, stage.schedule),
-        "CFG scale": _number(stage.guidance_scale),
+        **_guidances(stage),
         "Seed": str(record.image.seed),
         "Size": f"{stage.width}x{stage.height}",
         **_model(stage.model),
         **_variation(stage),
     }
+
+
+def _guidances(stage: ResolvedStage) -> dict[str, str]:
+    """The CFG scale, and distilled guidance as Forge writes it."""
+    if stage.true_cfg_scale is None:
+        return {"CFG scale": _number(stage.guidance_scale)}
+    return {"CFG scale": _number(stage.true_cfg_scale), _DISTILLED: _number(stage.guidance_scale)}
 
 
 def _variation(stage: ResolvedStage) -> dict[str, str]:
@@ -105,6 +135,16 @@ def _inpainting(record: ImageRecord) -> dict[str, str]:
     if asked.fill != "original":
         settings["Masked content"] = "fill" if asked.fill == "blur" else "latent noise"
     return settings
+
+
+def _inpaint_of(settings: dict[str, str]) -> Inpaint | None:
+    """What A1111's inpainting settings say; None if there is none, or one that is not ours."""
+    blur, padding = whole(settings.get(_MASK[0], "0")), whole(settings.get(_MASK[2], "32"))
+    fill = _CONTENT.get(settings.get(_MASK[3], "original").casefold())
+    if not settings.keys() & set(_MASK) or blur is None or padding is None or fill is None:
+        return None
+    area: InpaintArea = "masked" if settings.get(_MASK[1], "").casefold() == "only masked" else "whole"
+    return Inpaint(area=area, padding=padding, feather=blur, fill=fill)
 
 
 def _refiner(record: ImageRecord) -> dict[str, str]:

@@ -7,7 +7,7 @@ from mezzotint import codec
 from mezzotint.errors import ProtocolError
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.untrusted import UnreadableError, cleaned, others
-from mezzotint.protocol import SCHEMA_VERSION, FileUsed, GenerateRequest, ImageMetadata, Output, Sampling
+from mezzotint.protocol import SCHEMA_VERSION, Cascade, FileUsed, GenerateRequest, ImageMetadata, Output, Sampling
 from mezzotint.values.regions import Region
 
 MAX_RECORD = 1 << 20  # characters
@@ -19,6 +19,9 @@ def metadata_of_record(written: str) -> ImageMetadata:
     request = _harmless(record.request)
     stage = request.cascade.stages[0] if request.cascade.stages else None
     sampling = stage.sampling if stage is not None else Sampling()
+    true_cfg = record.stages[0].true_cfg_scale if record.stages else None
+    hires = next((one for one in request.cascade.transitions if one.scale != 1 and not one.refines), None)
+    refiner = _refiner(request.cascade)
     return ImageMetadata(
         program="mezzotint",
         prompt=cleaned(request.prompt),
@@ -29,15 +32,30 @@ def metadata_of_record(written: str) -> ImageMetadata:
         steps=sampling.steps,
         sampler=sampling.sampler,
         schedule=sampling.schedule,
-        guidance_scale=sampling.guidance_scale,
+        guidance_scale=sampling.guidance_scale if true_cfg is None else true_cfg,
+        distilled_guidance_scale=None if true_cfg is None else sampling.guidance_scale,
         strength=request.strength,
         variation_seed=sampling.variation_seed if sampling.variation_strength else None,
         variation_strength=sampling.variation_strength or None,
+        clip_skip=sampling.clip_skip or None,
+        hires_scale=None if hires is None else hires.scale,
+        hires_space=None if hires is None else hires.space,
+        hires_upscaler=None if hires is None else cleaned(PureWindowsPath(hires.upscaler).name),
+        refiner=None if refiner is None else cleaned(refiner[0]),
+        refiner_at=None if refiner is None else refiner[1],
         model=cleaned(stage.model.id) if stage is not None and stage.model is not None else None,
         model_hash=_model_hash(record),
         request=request,
         other=_other_values(record),
     )
+
+
+def _refiner(cascade: Cascade) -> tuple[str, float | None] | None:
+    """The model that takes over from another one, and where."""
+    for before, after, transition in zip(cascade.stages, cascade.stages[1:], cascade.transitions, strict=False):
+        if transition.strength is None and after.model is not None:
+            return after.model.id, before.until
+    return None
 
 
 def _record(written: str) -> ImageRecord:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 
 MAX_TEXT = 256 << 10  # characters of untrusted text that are read
-MAX_OTHER = 64  # entries of `other`
+MAX_OTHER = 64  # entries of `other`; how many more there were is one more
 _MAX_OTHER_KEY = 64
 _MAX_OTHER_VALUE = 2000
 _LARGEST_WHOLE = 1 << 64
@@ -76,9 +76,10 @@ def cleaned(value: str, limit: int = MAX_TEXT) -> str:
 def others(values: Mapping[str, object]) -> dict[str, str]:
     """Values without a field of their own, as short texts; at most 64."""
     filled = [(key, value) for key, value in values.items() if value not in (None, "", [], {})]
-    return {
+    found = {
         cleaned(key, _MAX_OTHER_KEY): cleaned(_described(value), _MAX_OTHER_VALUE) for key, value in filled[:MAX_OTHER]
     }
+    return found | ({"further": f"{len(filled) - MAX_OTHER} settings"} if len(filled) > MAX_OTHER else {})
 
 
 def _described(value: object) -> str:

@@ -21,7 +21,7 @@ from mezzotint.families.detection import detect
 from mezzotint.families.foreign import kind_of_file
 from mezzotint.families.known import FLOW_FAMILIES
 from mezzotint.families.lora.file import open_lora
-from mezzotint.images.comfyui import is_graph
+from mezzotint.images.comfyui.reading import is_graph
 from mezzotint.images.metadata import read_metadata
 from mezzotint.library.gallery.walk import SUFFIXES
 from mezzotint.library_protocol import Dropped, DroppedKind
@@ -37,6 +37,7 @@ _PROGRAMS = {
     "invokeai": "InvokeAI",
     "swarmui": "SwarmUI",
     "fooocus": "Fooocus",
+    "novelai": "NovelAI",
 }
 _FAMILIES = {
     "sdxl": "SDXL",

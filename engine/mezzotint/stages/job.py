@@ -288,7 +288,11 @@ class Job:
             self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
         for message in model_notices(setup, self._request.cascade):
             self._notice("model_assumed", message)
-        for stage in setup.stages:
+        for asked, stage in zip(self._request.cascade.stages, setup.stages, strict=True):
+            guidances = asked.sampling.guidance_scale, asked.sampling.true_cfg_scale
+            if None not in guidances and stage.sampling.true_cfg_scale is None:
+                unused = f"{stage.found.info.id} has no distilled guidance: guidance {guidances[0]:g} is not used"
+                self._notice("guidance_unused", unused)
             for message in stage.left_out:
                 self._notice("control_left_out", message)
             for message in stage.assumed:
@@ -302,9 +306,10 @@ class Job:
             elif stage.tile:
                 name, size = stage.found.info.id, (stage.width, stage.height)
                 self._notice("refined_in_tiles", tiling_notice(name, stage.found.detected, size, stage.tile))
-            guidance = stage.sampling.guidance_scale
-            if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance):
-                why = f"guidance is {guidance:g}" if guidance <= 1 else "the model has embedded guidance"
+            guidance, true_cfg = stage.sampling.guidance_scale, stage.sampling.true_cfg_scale
+            if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance, true_cfg):
+                is_off = guidance <= 1 and stage.found.detected.guidance == "cfg"
+                why = f"guidance is {guidance:g}" if is_off else "the model has embedded guidance, and true CFG is 1"
                 self._notice("negative_ignored", f"{why}: the negative prompt is ignored")
             if not stage.family.honours_weights and has_weights(stage.prompt):
                 message = f"{stage.found.info.id} does not support prompt weights: (word:1.2) is read as text"

@@ -195,7 +195,8 @@ def _task(
         if identity not in known:
             cache = paths.cache_folder() / "footprints"
             known[identity] = footprint_of(stage.sources, model_id=identity, cache=cache, on_progress=on_trace)
-        guided = stage.family.has_halves(stage.sources, stage.sampling.guidance_scale)
+        scales = stage.sampling.guidance_scale, stage.sampling.true_cfg_scale
+        guided = stage.family.has_halves(stage.sources, *scales)
         task = StageTask(
             model=known[identity],
             width=stage.width,

@@ -26,6 +26,7 @@ def prompt_inputs(
         width=width,
         height=height,
         guidance_scale=stage.sampling.guidance_scale,
+        true_cfg_scale=stage.sampling.true_cfg_scale,
         clip_skip=stage.sampling.clip_skip,
         embeddings=embeddings,
         images=encoder_references(stage.family, references),

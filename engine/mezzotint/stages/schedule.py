@@ -204,13 +204,16 @@ def resolved_stage(
     stage: StageSetup, schedule: StageSchedule, used: ModelUsed, controls: Sequence[ControlUsed]
 ) -> ResolvedStage:
     """All values that a stage used; its LoRAs are not known here. `controls`: those of the request."""
+    true_cfg = stage.sampling.true_cfg_scale
+    if true_cfg is None and stage.found.detected.guidance == "embedded":
+        true_cfg = 1.0
     return ResolvedStage(
         model=used,
         width=stage.width,
         height=stage.height,
         prompt=stage.prompt,
         negative_prompt=stage.negative_prompt,
-        **{one.name: getattr(stage.sampling, one.name) for one in fields(Sampling)},
+        **{one.name: getattr(stage.sampling, one.name) for one in fields(Sampling)} | {"true_cfg_scale": true_cfg},
         log_snr_start=schedule.entered_at,
         log_snr_end=schedule.log_snr_cut,
         timesteps=tuple(float(t) for t in schedule.timesteps),

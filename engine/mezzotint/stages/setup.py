@@ -251,6 +251,8 @@ def _resolved_sampling(
         "zero_terminal_snr": scheduler.zero_terminal_snr,
     }
     values = {name: value for name, value in requested.items() if value is not None}
+    if detected.guidance == "cfg" and "true_cfg_scale" in values:  # which is all the guidance that there is
+        used |= {"guidance_scale": values["true_cfg_scale"], "true_cfg_scale": None}
     return ResolvedSampling(**requested | own | values | used)
 
 

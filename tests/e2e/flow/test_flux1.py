@@ -61,6 +61,25 @@ def test_undistilled_has_two_passes_and_no_embedded_guidance(tmp_path, monkeypat
     same(made.images[0], ours(folder, tmp_path, steps=4, guidance_scale=4.0, negative_prompt=NEGATIVE))
 
 
+@pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
+def test_true_cfg_beside_distilled_guidance(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(Flux1, "spec", replace(Flux1.spec, halves=("sequential",)))  # as its pipeline
+    made = pipeline("FluxPipeline", folder)(
+        PROMPT,
+        negative_prompt=NEGATIVE,
+        true_cfg_scale=4.0,
+        guidance_scale=2.5,
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=2,
+        generator=generator(),
+    )
+    fields = {"steps": 2, "guidance_scale": 2.5, "negative_prompt": NEGATIVE}
+    mine = ours(folder, tmp_path, true_cfg_scale=4.0, **fields)
+    same(made.images[0], mine)
+    assert (mine != ours(folder, tmp_path, **fields)).any()
+
+
 def test_fill(tmp_path):
     fill = write_tiny_flux(tmp_path / "FLUX.1-Fill-dev", variant="fill")
     image, mask = save_noise(tmp_path), save_mask(tmp_path)

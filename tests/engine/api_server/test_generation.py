@@ -80,6 +80,21 @@ def test_the_common_fields():
     assert (asked.save, asked.send, asked.previews) == (True, False, True)
 
 
+@pytest.mark.parametrize(
+    ("said", "guidance", "true_cfg"),
+    [
+        ({"cfg_scale": 1, "distilled_cfg_scale": 3.5}, 3.5, 1),
+        ({"cfg_scale": "2", "distilled_cfg_scale": "4"}, 4, 2),
+        ({"distilled_cfg_scale": 2.5}, 2.5, None),
+        ({"cfg_scale": 1}, None, 1),
+        ({}, None, None),
+    ],
+)
+def test_distilled_guidance_stands_beside_the_cfg_scale(said, guidance, true_cfg):
+    options = read(**said).options
+    assert (options.guidance, options.true_cfg) == (guidance, true_cfg)
+
+
 def test_what_is_not_said_is_left_to_the_model_and_the_settings():
     options = read(sampler_name="Automatic", scheduler="automatic", seed=None).options
     assert (options.model, options.clip_skip) == ("starter/dit", 1)

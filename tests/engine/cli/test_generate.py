@@ -259,6 +259,19 @@ def test_from_a_foreign_image_finds_its_model_and_its_strength_for_an_init_image
     assert done.request.cascade.stages[0].model == ModelRef(id="other")
 
 
+def test_from_a_foreign_image_clip_skip_and_mask_settings_survive_another_model_and_image(command):
+    found = metadata(clip_skip=1, inpaint=Inpaint(feather=3, area="masked"), unused=("Eta 0.5",))
+    models = [model_info(id="base", family="sd15")]
+    words = ("--init", "i.png", "--mask", "m.png", "--inpaint-padding", "9", "-m", "base")
+    done = command("generate", "--from", "a.png", *words, metadata=found, models=models)
+    assert done.request.cascade.stages[0].sampling.clip_skip == 1
+    assert done.request.inpaint == Inpaint(feather=3, area="masked", padding=9)
+    assert "not used: Eta 0.5, " in done.err
+    done = command("generate", "--from", "a.png", "-m", "gone", metadata=found, models=models)
+    assert done.request.cascade.stages[0].sampling.clip_skip is None
+    assert "not used: clip skip 1, the settings of its mask, Eta 0.5" in done.err
+
+
 def test_from_an_image_that_says_nothing_is_a_usage_error(command):
     assert command("generate", "--from", "a.png", metadata=metadata(prompt=None)).code == 2
 

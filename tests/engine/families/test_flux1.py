@@ -128,6 +128,27 @@ def test_words_are_counted_for_both_encoders(model):
     assert counts[0].cut == counts[0].tokens - 75 > 0
 
 
+def test_true_cfg_stands_beside_embedded_guidance_and_for_the_guidance_of_others(model, tmp_path):
+    from flow_parity import request_of
+
+    from mezzotint.engine import Engine
+    from mezzotint.protocol import Notice
+
+    variant, folder = model
+    events = []
+    asked = {"guidance_scale": 3.5, "true_cfg_scale": 2.0, "negative_prompt": "rain"}
+    request = request_of(folder, tmp_path, steps=1, **asked)
+    stage = Engine(Catalog.standard()).generate(request, events.append, lambda: False).stages[0]
+    told = {one.code: one.message for one in events if isinstance(one, Notice)}
+    assert "negative_ignored" not in told
+    if variant in ("undistilled", "edit"):
+        assert (stage.guidance_scale, stage.true_cfg_scale) == (2.0, None)
+        assert told["guidance_unused"].endswith("has no distilled guidance: guidance 3.5 is not used")
+    else:
+        assert (stage.guidance_scale, stage.true_cfg_scale) == (3.5, 2.0)
+        assert "guidance_unused" not in told
+
+
 def test_a_negative_prompt_is_said_to_have_no_part(model, tmp_path):
     from flow_parity import request_of
 

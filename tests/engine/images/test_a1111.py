@@ -6,7 +6,7 @@ import pytest
 from mezzotint.images.a1111 import infotext_of, metadata_of
 from mezzotint.images.infotext import Infotext, parse_infotext, write_infotext
 from mezzotint.images.record import ImageRecord
-from mezzotint.protocol import ControlUsed, FileUsed, Inpaint, LoraUsed, ResolvedTransition
+from mezzotint.protocol import ControlUsed, FileUsed, Inpaint, LoraNamed, LoraUsed, ResolvedTransition
 
 MakeRecord = Callable[..., ImageRecord]
 
@@ -95,11 +95,51 @@ def test_foreign_settings_go_to_other_and_are_cleaned() -> None:
     found = metadata_of(Infotext(prompt="a\x07", negative_prompt="", settings=settings))
     assert found.program == "a1111" and found.prompt == "a"
     assert (found.steps, found.seed, found.width, found.height) == (None, -1, None, None)
-    assert found.other == {"Clip skip": "2", "Odd": "a[31mb"}
+    assert (found.clip_skip, found.other) == (1, {"Odd": "a[31mb"})
 
 
 def _lora(path: str, weight: float, digest: str) -> LoraUsed:
     return LoraUsed(file=FileUsed(path=path, sha256="f" * 64, bytes=1), weight=weight, tensors_sha256=digest * 64)
+
+
+def test_every_setting_of_the_second_pass_refiner_and_mask_is_read() -> None:
+    info = parse_infotext(
+        "a <lora:style:0.5:0.7> house <lyco:other>\nSteps: 20, Sampler: Euler, CFG scale: 1, Distilled CFG Scale: 3.5, "
+        "Seed: 5, Size: 64x96, Clip skip: 2, Denoising strength: 0.4, Hires upscale: 1.5, Hires steps: 10, "
+        "Hires upscaler: Latent, Refiner: bar_xl [abc123], Refiner switch at: 0.8, Mask blur: 3, "
+        "Inpaint area: Only masked, Masked area padding: 16, Masked content: fill, Version: f2.0"
+    )
+    assert info is not None
+    found = metadata_of(info)
+    assert (found.guidance_scale, found.distilled_guidance_scale, found.clip_skip) == (1.0, 3.5, 1)
+    assert (found.hires_scale, found.hires_steps) == (1.5, 10)
+    assert (found.hires_space, found.hires_upscaler) == ("latent", "bilinear")
+    assert (found.refiner, found.refiner_at, found.strength) == ("bar_xl", 0.8, 0.4)
+    assert found.loras == (LoraNamed(name="style", weight=0.5), LoraNamed(name="other", weight=1.0))
+    assert found.inpaint == Inpaint(area="masked", padding=16, feather=3, fill="blur")
+    assert found.other == {"Version": "f2.0"}
+
+
+@pytest.mark.parametrize("odd", ["Mask blur: x", "Masked area padding: much", "Masked content: latent nothing"])
+def test_a_mask_setting_that_is_not_ours_leaves_all_to_be_named(odd: str) -> None:
+    name, _, value = odd.partition(": ")
+    found = metadata_of(
+        Infotext(prompt="a", negative_prompt="", settings={"Inpaint area": "Whole picture"} | {name: value})
+    )
+    assert found.inpaint is None and set(found.other) == {"Inpaint area", name}
+
+
+def test_distilled_guidance_is_written_as_forge_writes_it(make_record: MakeRecord) -> None:
+    record = make_record()
+    stage = replace(record.stages[0], guidance_scale=3.5, true_cfg_scale=1.0)
+    info = infotext_of(replace(record, stages=(stage,)))
+    assert (info.settings["CFG scale"], info.settings["Distilled CFG Scale"]) == ("1", "3.5")
+    assert "Distilled CFG Scale" not in infotext_of(record).settings
+
+
+def test_what_is_no_setting_is_kept_for_the_reader() -> None:
+    info = Infotext(prompt="a", negative_prompt="", settings={"Seed": "5"}, unread=("by somebody", "free words"))
+    assert metadata_of(info).other == {"unread": "by somebody; free words"}
 
 
 def test_loras_are_tags_and_hashes_as_a1111_writes_them(make_record: MakeRecord) -> None:
@@ -141,7 +181,9 @@ def test_control_images_are_written_as_the_extension_of_a1111_does(make_record: 
 def test_inpainting_is_told_in_a1111s_words(make_record: MakeRecord, inpaint: Inpaint | None, told: dict) -> None:
     plain, settings = infotext_of(make_record()).settings, infotext_of(make_record(inpaint=inpaint)).settings
     assert settings.items() - plain.items() == told.items() and plain.items() <= settings.items()
-    assert metadata_of(infotext_of(make_record(inpaint=inpaint))).other.items() >= told.items()
+    info = infotext_of(make_record(inpaint=inpaint))
+    assert info.settings.items() >= told.items()
+    assert metadata_of(info).inpaint == (replace(inpaint, right=0) if inpaint is not None else None)
 
 
 def test_a_variation_is_written_and_read(make_record: MakeRecord) -> None:

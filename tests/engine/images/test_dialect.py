@@ -1,6 +1,13 @@
 import pytest
 
-from mezzotint.images.dialect import from_a1111, from_comfyui, from_invokeai
+from mezzotint.images.dialect import (
+    from_a1111,
+    from_a1111_upscaler,
+    from_comfyui,
+    from_invokeai,
+    from_novelai,
+    lora_tags,
+)
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 
@@ -31,3 +38,22 @@ def test_comfyui_and_invokeai() -> None:
     assert from_invokeai("dpmpp_2m_k") == ("dpmpp_2m", "karras")
     assert from_invokeai("kdpm_2") == ("kdpm_2", None)
     assert from_invokeai(None) == (None, None)
+
+
+def test_samplers_of_novelai_and_of_early_versions_of_others() -> None:
+    assert from_novelai("k_euler_ancestral", "karras") == ("euler_a", "karras")
+    assert from_novelai(None, "native") == (None, None)
+    assert from_invokeai("k_dpmpp_2") == ("dpmpp_2m", None)
+    assert from_comfyui("sample_euler_ancestral", "normal") == ("euler_a", "normal")
+    assert from_comfyui(None, "simple") == (None, "simple")
+
+
+def test_upscalers_of_the_second_pass() -> None:
+    assert from_a1111_upscaler(None) == (None, None)
+    assert from_a1111_upscaler("Latent (bicubic)") == ("latent", "bicubic")
+    assert from_a1111_upscaler("4x-UltraSharp") == (None, "4x-UltraSharp")
+
+
+def test_lora_tags_of_a_prompt() -> None:
+    found = lora_tags("a <lora:one:0.5> <lyco: two > (<lora:three:x:1>) <lora::1> <hypernet:four:1>")
+    assert [(lora.name, lora.weight) for lora in found] == [("one", 0.5), ("two", 1.0), ("three", 1.0)]

@@ -10,6 +10,7 @@ from mezzotint.images.flat_json import (
     metadata_of_invokeai,
     metadata_of_swarmui,
 )
+from mezzotint.protocol import LoraNamed
 
 INVOKEAI = {
     "generation_mode": "sdxl_txt2img",
@@ -91,6 +92,36 @@ def test_fooocus() -> None:
     assert (found.sampler, found.schedule, found.guidance_scale) == ("dpmpp_2m_sde", "karras", 4.0)
     assert (found.model, found.model_hash) == ("juggernautXL", "aeb7e9e689")
     assert found.other["version"] == "Fooocus v2.5.5"
+
+
+def test_invokeai_of_flux_with_refiner_and_loras_of_an_older_version() -> None:
+    data = INVOKEAI | {"guidance": 3.5, "cfg_scale": 1, "clip_skip": 2, "refiner_start": 0.7}
+    data |= {
+        "refiner_model": {"model_name": "xl-refiner"},
+        "loras": [{"lora": {"model_name": "old"}, "weight": 0.4}, 7],
+    }
+    found = metadata_of_invokeai(data)
+    assert (found.guidance_scale, found.distilled_guidance_scale, found.clip_skip) == (1.0, 3.5, 2)
+    assert (found.refiner, found.refiner_at) == ("xl-refiner", 0.7)
+    assert found.loras == (LoraNamed(name="old", weight=0.4),)
+
+
+def test_swarmui_of_flux_with_refiner_and_loras() -> None:
+    more: dict[str, object] = {"fluxguidancescale": 3.0, "clipstopatlayer": -2, "refinermodel": "r.safetensors"}
+    more |= {"refinercontrolpercentage": 0.25, "loras": "one, two", "loraweights": ["0.5"]}
+    found = metadata_of_swarmui({"sui_image_params": SWARMUI["sui_image_params"] | more})
+    assert (found.distilled_guidance_scale, found.clip_skip) == (3.0, 1)
+    assert (found.refiner, found.refiner_at) == ("r.safetensors", 0.75)
+    assert found.loras == (LoraNamed(name="one", weight=0.5), LoraNamed(name="two"))
+
+
+def test_fooocus_with_refiner_and_loras_in_both_forms() -> None:
+    more = {"refiner_model": "r.safetensors", "refiner_switch": 0.5, "clip_skip": 2, "lora_combined_1": "b : 0.2"}
+    found = metadata_of_fooocus(FOOOCUS | more | {"loras": [["a.safetensors", 0.1, "abc"], [3, 4]]})
+    assert (found.refiner, found.refiner_at, found.clip_skip) == ("r.safetensors", 0.5, 1)
+    assert found.loras == (LoraNamed(name="a.safetensors", weight=0.1), LoraNamed(name="b", weight=0.2))
+    assert metadata_of_fooocus(FOOOCUS).refiner is None
+    assert set(found.other) == {"version", "loras"}
 
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

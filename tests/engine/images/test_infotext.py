@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mezzotint.images.infotext import MAX_SETTINGS, Infotext, parse_infotext, storable, write_infotext
+from mezzotint.images.infotext import MAX_CHARACTERS, MAX_SETTINGS, Infotext, parse_infotext, storable, write_infotext
 
 SETTINGS = {"Steps": "20", "Sampler": "Euler a", "CFG scale": "7", "Seed": "1", "Size": "512x512"}
 # The grammar that A1111 documents for its last line; the reader that everyone else's programs use.
@@ -73,6 +73,61 @@ def test_a_real_text_is_read() -> None:
     assert info.settings["Version"] == "v1.10.1" and info.settings["Hires upscale"] == "2"
 
 
+@pytest.mark.parametrize(
+    ("after", "settings", "unread"),
+    [
+        (
+            "\nTemplate: a {red|blue}, wide house\nNegative Template: rain, __weather__",
+            {"Template": "a {red|blue}, wide house", "Negative Template": "rain, __weather__"},
+            (),
+        ),
+        ("\nTemplate: one,\ntwo\nSeed: 9", {"Template": "one,\ntwo", "Seed": "5"}, ("Seed: 9",)),
+        (', Note: "one,\nSteps: two, x", Version: v1', {"Note": "one,\nSteps: two, x", "Version": "v1"}, ()),
+        (", Note: one\ntwo, Version: v1", {"Note": "one\ntwo", "Version": "v1"}, ()),
+        (
+            ', Resources: [{"name": "a, b: c"},\n[1, 2]], Extra: {}, Version: v1',
+            {"Resources": '[{"name": "a, b: c"},\n[1, 2]]', "Extra": "{}", "Version": "v1"},
+            (),
+        ),
+        (", Styles: ['one', 'two'], Version: v1", {"Styles": "['one', 'two']", "Version": "v1"}, ()),
+        (
+            ", Note: [one, Version: v1\nfree words, of somebody",
+            {"Note": "[one", "Version": "v1"},
+            ("free words, of somebody",),
+        ),
+        ("\nModel: foo, Version: v1, odd", {"Model": "foo", "Version": "v1"}, ("odd",)),
+    ],
+)
+def test_values_of_several_lines_and_later_lines_are_kept(
+    after: str, settings: dict[str, str], unread: tuple[str, ...]
+) -> None:
+    first = {"Steps": "20", "Sampler": "Euler a", "Seed": "5"}
+    line = "Steps: 20, Sampler: Euler a, Seed: 5"
+    expected = Infotext(prompt="a house", negative_prompt="rain", settings=first | settings, unread=unread)
+    assert parse_infotext(f"a house\nNegative prompt: rain\n{line}{after}") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a house Negative prompt: rain Steps: 20, Sampler: Euler a, Seed: 5",
+        "a house\nSampler: Euler a, Steps: 20, Seed: 5\nTemplate: {a|b} house",
+        "a house\nSteps: 20, Prompt note: x\ny, Sampler: Euler a, Seed: 5",
+        "a house\r\nSteps: 20, Sampler: Euler a, Seed: 5\r\nTemplate: {a|b} house\r\n",
+    ],
+)
+def test_settings_are_never_part_of_the_prompt(text: str) -> None:
+    info = parse_infotext(text)
+    assert info is not None
+    assert (info.prompt.strip(), info.settings["Sampler"], info.settings["Seed"]) == ("a house", "Euler a", "5")
+
+
+def test_the_settings_after_a_very_long_prompt_are_read() -> None:
+    info = parse_infotext("x" * 3 * MAX_CHARACTERS + "\nSteps: 1, Seed: 2, Size: 1x1")
+    assert info is not None
+    assert info.settings == {"Steps": "1", "Seed": "2", "Size": "1x1"}
+
+
 @pytest.mark.parametrize("text", ["", "a photo", "Steps: 20, Sampler: Euler", "Steps: 1, Seed: 2, x", "\n\n\n", "{}"])
 def test_a_text_without_settings_is_none(text: str) -> None:
     assert parse_infotext(text) is None
@@ -90,6 +145,9 @@ def test_a_text_without_settings_is_none(text: str) -> None:
         "," * 250_000,
         "a:" * 100_000 + '"',
         "ab " * 80_000 + ":",
+        "Steps: [\n" * 30_000,
+        'Steps: {"ab": [\n' * 20_000,
+        "Steps: [1, " * 20_000,
     ],
 )
 def test_hostile_lines_end_at_once(line: str) -> None:

@@ -17,6 +17,7 @@ from mezzotint.protocol import (
     LoraUsed,
     ModelRef,
     Output,
+    Sampling,
     Stage,
     Transition,
 )
@@ -130,3 +131,18 @@ def test_upscalers_and_detectors_are_never_on_another_computer(make_record: Make
     ):
         with pytest.raises(UnreadableError, match="names a file on another computer"):
             metadata_of_record(record_to_json(replace(record, request=request)))
+
+
+def test_second_pass_refiner_clip_skip_and_both_guidances_are_shown(make_record: MakeRecord) -> None:
+    record = make_record()
+    first = Stage(model=ModelRef(id="base"), sampling=Sampling(clip_skip=1, guidance_scale=3.5))
+    cascade = Cascade(
+        stages=(first, replace(first, until=0.7), Stage(model=ModelRef(id="refiner"))),
+        transitions=(Transition(scale=2.0, strength=0.4, upscaler="/models/4x.pth", space="pixel"), Transition()),
+    )
+    record = replace(record, request=replace(record.request, cascade=cascade))
+    record = replace(record, stages=(replace(record.stages[0], true_cfg_scale=1.5),))
+    found = metadata_of_record(record_to_json(record))
+    assert (found.clip_skip, found.hires_scale, found.hires_space, found.hires_upscaler) == (1, 2.0, "pixel", "4x.pth")
+    assert (found.refiner, found.refiner_at) == ("refiner", 0.7)
+    assert (found.guidance_scale, found.distilled_guidance_scale) == (1.5, 3.5)

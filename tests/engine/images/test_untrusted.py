@@ -75,7 +75,8 @@ def test_others_are_few_and_short() -> None:
         deep = [deep]
     values = {"empty": None, "deep": deep, "long": "x" * 5000, "list": [1, "ü"]} | {f"k{n}": n for n in range(500)}
     rest = others(values)
-    assert len(rest) == MAX_OTHER and "empty" not in rest
+    assert len(rest) == MAX_OTHER + 1 and "empty" not in rest
+    assert rest["further"] == f"{503 - MAX_OTHER} settings"
     assert rest["list"] == '[1, "ü"]' and len(rest["long"]) < 2100 and "nested" in rest["deep"]
 
 

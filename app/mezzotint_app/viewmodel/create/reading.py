@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
-from mezzotint.sampling_protocol import shared_with_refiner
+from mezzotint.sampling_protocol import both_guidances, shared_with_refiner
 from mezzotint_app.viewmodel.create.controls import controls_of
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
@@ -73,12 +73,20 @@ def read_metadata(
     if metadata.request is not None:
         return read_request(metadata.request)
     left_out: list[str] = []
+    model = _model(metadata.model, find_model, left_out)
+    seed = _accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out)
+    settings = _of_metadata(metadata, onto, left_out)
+    refiner = _model(metadata.refiner, find_model, left_out)
+    if refiner is not None:
+        at = metadata.refiner_at
+        fits = at is not None and OPTIONS["refiner-at"].fits(at)
+        settings = replace(settings, refiner=refiner, refiner_at=at if fits else None)
     return ReadSettings(
-        model=_model(metadata.model, find_model, left_out),
+        model=model,
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out),
-        settings=_of_metadata(metadata, onto, left_out),
+        seed=seed,
+        settings=settings,
         left_out=tuple(left_out),
     )
 
@@ -184,7 +192,8 @@ def _unless_auto(value: Any) -> Any:  # noqa: ANN401  any of several literals
 
 def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[str]) -> CreateSettings:
     steps = _accepted(translate("Create", "steps"), metadata.steps, OPTIONS["steps"].fits, left_out)
-    guidance = _accepted(translate("Create", "guidance"), metadata.guidance_scale, OPTIONS["guidance"].fits, left_out)
+    scale, true_cfg = both_guidances(metadata.guidance_scale, metadata.distilled_guidance_scale)
+    guidance = _accepted(translate("Create", "guidance"), scale, OPTIONS["guidance"].fits, left_out)
     sampler = _accepted(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
     schedule = _accepted(
         translate("Create", "schedule"),
@@ -193,15 +202,48 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
         left_out,
     )
     found: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
-    for name in ("variation-seed", "variation-strength"):
-        key, one = name.replace("-", "_"), OPTIONS[name]
-        found[key] = _accepted(label(one), getattr(metadata, key), one.fits, left_out)
+    for key, value in (
+        ("variation_seed", metadata.variation_seed),
+        ("variation_strength", metadata.variation_strength),
+        ("true_cfg_scale", true_cfg),
+    ):
+        one = declared(Sampling)[key]
+        found[key] = _accepted(label(one), value, one.fits, left_out)
     if sampler is not None:
         onto = replace(onto, schedule=None)  # the previous schedule may not suit this sampler
     size = metadata.width, metadata.height
     if all(side is not None and 0 < side <= 1 << 16 for side in size):
         found["width"], found["height"] = size
+    found |= _second_pass_of(metadata, left_out)
+    _note_without_place(metadata, left_out)
     return replace(onto, **{name: value for name, value in found.items() if value is not None})
+
+
+def _second_pass_of(metadata: ImageMetadata, left_out: list[str]) -> dict[str, Any]:
+    if metadata.hires_scale is None or not OPTIONS["hires"].fits(metadata.hires_scale):
+        return {}
+    found: dict[str, Any] = {"second_pass": True, "second_scale": metadata.hires_scale}
+    if metadata.strength is not None and OPTIONS["hires-strength"].fits(metadata.strength):
+        found["second_strength"] = metadata.strength
+    if metadata.hires_space is not None:
+        found |= {"second_space": metadata.hires_space, "second_upscaler": metadata.hires_upscaler}
+    elif metadata.hires_upscaler is not None:
+        left_out.append(f"{translate('Create', 'settings of the hires fix')} ({_short(metadata.hires_upscaler)})")
+    return found
+
+
+def _note_without_place(metadata: ImageMetadata, left_out: list[str]) -> None:
+    """Note what the page reads of no other program: clip skip is counted otherwise, files and images are elsewhere."""
+    if metadata.clip_skip:
+        left_out.append(f"{label(declared(Sampling)['clip_skip'])} {metadata.clip_skip}")
+    if metadata.hires_steps:
+        left_out.append(f"{translate('Create', 'settings of the hires fix')} ({metadata.hires_steps})")
+    if metadata.strength is not None and metadata.hires_scale is None:
+        left_out.append(f"{translate('Differences', 'Strength')} {metadata.strength:g}")
+    if metadata.inpaint is not None:
+        left_out.append(translate("Differences", "Init image"))
+    left_out += [f"LoRA {_short(lora.name)}" for lora in metadata.loras or ()]
+    left_out += metadata.unused or ()
 
 
 def _model(name: str | None, find: Callable[[str], str | None], left_out: list[str]) -> str | None:

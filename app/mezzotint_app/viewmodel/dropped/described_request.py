@@ -18,6 +18,7 @@ from mezzotint.protocol import (
     Stage,
     Transition,
 )
+from mezzotint.sampling_protocol import both_guidances
 from mezzotint.values.details import Detail, DetailRef
 from mezzotint.values.regions import Region, RegionRef
 from mezzotint_app.amounts import number_text
@@ -72,6 +73,7 @@ def metadata_setting_texts(metadata: ImageMetadata) -> list[SettingText]:
     """Return the settings of an image's metadata; for other programs, only those recorded."""
     if metadata.request is not None:
         return setting_texts(metadata.request)
+    guidance, true_cfg = both_guidances(metadata.guidance_scale, metadata.distilled_guidance_scale)
     said = (
         (PROMPT, metadata.prompt),
         (NEGATIVE_PROMPT, metadata.negative_prompt),
@@ -81,7 +83,8 @@ def metadata_setting_texts(metadata: ImageMetadata) -> list[SettingText]:
         ("steps", metadata.steps),
         ("sampler", metadata.sampler and shown_name(metadata.sampler)),
         ("schedule", metadata.schedule and shown_name(metadata.schedule)),
-        ("guidance_scale", metadata.guidance_scale),
+        ("guidance_scale", guidance),
+        ("true_cfg_scale", true_cfg),
         ("strength", metadata.strength),
         ("variation_seed", metadata.variation_seed),
         ("variation_strength", metadata.variation_strength),

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, Sampling, Stage
+from mezzotint.sampling_protocol import both_guidances
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.sampler_choices import shown_name
 from mezzotint_app.viewmodel.dropped.described_request import later_stages
@@ -27,11 +28,18 @@ def _values(metadata: ImageMetadata) -> list[tuple[str, str]]:
         ("Sampler", metadata.sampler),
         ("Schedule type", metadata.schedule),
         ("CFG scale", metadata.guidance_scale),
+        ("Distilled CFG Scale", metadata.distilled_guidance_scale),
         ("Seed", metadata.seed),
         ("Size", size),
         ("Model hash", metadata.model_hash),
         ("Model", metadata.model),
         ("Denoising strength", metadata.strength),
+        ("Clip skip", metadata.clip_skip + 1 if metadata.clip_skip else None),
+        ("Hires upscale", metadata.hires_scale),
+        ("Hires steps", metadata.hires_steps),
+        ("Hires upscaler", metadata.hires_upscaler),
+        ("Refiner", metadata.refiner),
+        ("Refiner switch at", metadata.refiner_at),
         ("Variation seed", metadata.variation_seed),
         ("Variation seed strength", metadata.variation_strength),
     ]
@@ -54,6 +62,7 @@ def shown_settings(metadata: ImageMetadata) -> list[tuple[str, str]]:
         (translate("SettingsText", "Sampler"), metadata.sampler and shown_name(metadata.sampler)),
         (translate("SettingsText", "Schedule"), metadata.schedule and shown_name(metadata.schedule)),
         (translate("SettingsText", "CFG scale"), metadata.guidance_scale),
+        (translate("SettingsText", "Distilled guidance"), metadata.distilled_guidance_scale),
         (translate("SettingsText", "Strength"), metadata.strength),
         (translate("SettingsText", "Variation"), _variation(metadata)),
         (translate("SettingsText", "Styles"), _styles(metadata)),
@@ -84,6 +93,7 @@ def program_name(program: str) -> str | None:
         "invokeai": "InvokeAI",
         "swarmui": "SwarmUI",
         "fooocus": "Fooocus",
+        "novelai": "NovelAI",
     }
     return names.get(program)
 
@@ -92,9 +102,11 @@ def request_of(metadata: ImageMetadata) -> GenerateRequest:
     """Return the image's request; for other programs, one with prompt, size, seed, steps and guidance scale."""
     if metadata.request is not None:
         return metadata.request
+    guidance, true_cfg = both_guidances(metadata.guidance_scale, metadata.distilled_guidance_scale)
     sampling = Sampling(
         steps=metadata.steps,
-        guidance_scale=metadata.guidance_scale,
+        guidance_scale=guidance,
+        true_cfg_scale=true_cfg,
         variation_seed=metadata.variation_seed,
         variation_strength=metadata.variation_strength,
     )

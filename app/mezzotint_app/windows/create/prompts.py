@@ -189,9 +189,10 @@ class CreatePrompts(QWidget):
     def _show_negative(self, text: str) -> None:
         """Distilled models ignore the negative prompt: its field is shown for them only while it has text."""
         own, info = self._model.chosen.own(), self._model.chosen.info()
-        scale = self._model.chosen.settings().guidance_scale
+        settings = self._model.chosen.settings()
+        scale = settings.guidance_scale
         distilled = own is not None and own.guidance_scale <= 1 and (scale is None or scale <= 1)
-        embedded = info is not None and info.guidance == "embedded"
+        embedded = info is not None and info.guidance == "embedded" and (settings.true_cfg_scale or 1) <= 1
         hint = ""
         if embedded:
             hint = self.tr("This model ignores the negative prompt.")

@@ -51,8 +51,10 @@ class CreateSampling(QWidget):
         skips = honours_clip_skip(self._model.chosen.info()) or settings.clip_skip is not None
         self._fields["clip_skip"].setVisible(skips)
         self._fields["guidance_scale"].set_name(self._guidance_name())
+        is_guided = not self._is_embedded() or (settings.true_cfg_scale or 1) > 1
         for name in ("cfg_interval", "guidance_rescale"):
-            self._fields[name].setVisible(not self._is_embedded() or getattr(settings, name) is not None)
+            self._fields[name].setVisible(is_guided or getattr(settings, name) is not None)
+        self._fields["true_cfg_scale"].setVisible(self._is_embedded() or settings.true_cfg_scale is not None)
         self.controls["sampler"].show_choices([self._own_choice(), *map(_named, SAMPLERS)], settings.sampler)
         self._show_schedule(settings.sampler, settings.schedule)
 

@@ -13,6 +13,8 @@ from mezzotint.sampling_protocol import shared_with_refiner
 
 T = TypeVar("T")
 
+_MOST_STEPS, _LEAST_STRENGTH = 1000, 0.01
+
 
 def request_of(options: Options, base: GenerateRequest | None = None) -> GenerateRequest:
     """Return the request for these options, on top of an earlier image's request `base` if given."""
@@ -39,6 +41,15 @@ def request_of(options: Options, base: GenerateRequest | None = None) -> Generat
         previews=False,
         output=Output(**options.of(Output)),
     )
+
+
+def with_second_pass_steps(request: GenerateRequest, steps: int) -> GenerateRequest:
+    """The request with a schedule of which the second pass, after the first stage, takes that many steps."""
+    first, second, *others = request.cascade.stages
+    strength = request.cascade.transitions[0].strength or 0
+    whole = min(_MOST_STEPS, max(1, round(steps / max(strength, _LEAST_STRENGTH))))
+    second = replace(second, sampling=replace(second.sampling, steps=whole))
+    return replace(request, cascade=replace(request.cascade, stages=(first, second, *others)))
 
 
 def _with_recorded_cascade(options: Options, base: Cascade) -> Options:

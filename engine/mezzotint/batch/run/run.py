@@ -43,6 +43,7 @@ Stopped = Literal["finished", "interrupted"]
 Stream = Iterator[BatchTask | Skipped]
 
 _LOOK = 0.1  # seconds between polls of Ctrl-C and the clock
+_MOST_REPORTED = 5  # images whose unused settings are reported
 _TELL = 0.5  # seconds between progress reports
 
 
@@ -88,6 +89,7 @@ class Run:
         self._pause = Pause(folder, clock)
         self._active_workers = len(workers)
         self._arrived = 0
+        self._with_unused = 0
         self._under_way: set[str] = set()
         self._stream_ended = self._is_ending = False
         self._error: BaseException | None = None
@@ -208,8 +210,19 @@ class Run:
             self._reader.settled()
             self._was_settled(settled)
         else:
+            self._report_unused(item)
             self._under_way.add(item.key)
             self._dispatcher.add(self._status.with_output(item), alone=self._status.is_suspect(item))
+
+    def _report_unused(self, task: BatchTask) -> None:
+        """Report what of an image's settings is not used; of the first images all of it, a dry run lists the rest."""
+        self._with_unused += bool(task.notices)
+        if task.notices and self._with_unused <= _MOST_REPORTED:
+            for message in task.notices:
+                self._listener.notice("settings_unused", message)
+        elif task.notices and self._with_unused == _MOST_REPORTED + 1:
+            further = "settings of further images are not used either: --dry-run lists them"
+            self._listener.notice("settings_unused", further)
 
     def _was_settled(self, settled: Record | SettledBefore) -> None:
         if settled == "already":

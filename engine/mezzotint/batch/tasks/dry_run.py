@@ -18,6 +18,7 @@ from mezzotint.jobs.tasks import RunKey
 _HEAD = ("action", "input or prompt", "output", "size", "seed", "seconds", "reason")
 _WIDTHS = (9, 28, 44, 9, 10, 7)
 _MOST_PROMPT = 200
+_MOST_WHY = 1000
 
 
 class DryRun:
@@ -108,7 +109,8 @@ class DryRun:
             existing = self._job.output.existing
             why = {"skip": "is kept", "rename": "is kept; the new one gets -1", "overwrite": "is replaced"}[existing]
             return existing, f"a file of that name exists, and {why}"
-        return "make", "another image of the job has the same name" if task.is_twin else ""
+        twin = ("another image of the job has the same name",) if task.is_twin else ()
+        return "make", "; ".join((*twin, *task.notices))
 
 
 def _of_task(task: BatchTask, does: DryDoes, why: str, kind: str = "") -> DryRow:
@@ -159,7 +161,7 @@ def table_line(row: DryRow) -> str:
 
 def _line(cells: tuple[str, ...]) -> str:
     fixed = (plain(cell, width).ljust(width) for cell, width in zip(cells, _WIDTHS, strict=False))
-    return "  ".join((*fixed, plain(cells[-1], 300))).rstrip()
+    return "  ".join((*fixed, plain(cells[-1], _MOST_WHY))).rstrip()
 
 
 def summary(totals: DryTotals) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mezzotint.batch.job.from_metadata import request_from_metadata
+from mezzotint.batch.job.from_metadata import Installed, request_from_metadata
 from mezzotint.batch.job.job import InputFolder, JobFile
 from mezzotint.batch.job.pruned import pruned
 from mezzotint.batch.tasks.cells import THE_INPUT, THE_MASK
@@ -31,6 +31,7 @@ class Material:
     caption: str | None = None  # its own prompt
     base_request: GenerateRequest | None = None  # a complete request, which the job's settings override
     identity: str | None = None  # sha256 of `base_request`
+    notices: tuple[str, ...] = ()  # what of its metadata is not in `base_request`
 
     @property
     def is_again(self) -> bool:
@@ -115,7 +116,7 @@ def _of_image(found: Found, asked: InputFolder, masks: Path | None) -> Material 
         if asked.sidecars:
             material = replace(material, caption=sidecar_of(found))
         if asked.work == "again":
-            return replace(material, base_request=_recorded(found))
+            return _with_recorded(material, found)
     except MezzotintError as error:
         return Skipped(input=found.relative, reason=str(error), kind=kind_of_refused(found.relative, error.kind))
     if masks is None:
@@ -124,11 +125,13 @@ def _of_image(found: Found, asked: InputFolder, masks: Path | None) -> Material 
     return mask if isinstance(mask, Skipped) else replace(material, mask=mask)
 
 
-def _recorded(found: Found) -> GenerateRequest:
-    """Read the request in an image's metadata, without other programs' models: their names differ by machine."""
+def _with_recorded(material: Material, found: Found) -> Material:
+    """Add the request in an image's metadata, without other programs' models: their names differ by machine."""
     from mezzotint.images.metadata import read_metadata
 
-    return request_from_metadata(read_metadata(found.path), found.path.name, lambda _: False, lambda _: None)
+    notices: list[str] = []
+    request = request_from_metadata(read_metadata(found.path), found.path.name, Installed()).take(notices.append)
+    return replace(material, base_request=request, notices=tuple(notices))
 
 
 def hash_images(

@@ -41,6 +41,7 @@ class BatchTask:
     output: str  # relative to the output folder, with / as separator
     settings_hash: str  # sha256 of the request without the seed, the input's content and the output
     input_hash: str | None  # sha256 of the input's content; of several images, of their hashes
+    notices: tuple[str, ...] = ()  # what of its image's metadata is replaced
     is_twin: bool = False  # another task of the job has the name that it would have had
 
 
@@ -212,6 +213,7 @@ class _Maker:
             request=replace(request, output=output),
             input=material.input,
             output=name.path,
+            notices=material.notices,
             is_twin=name.is_twin,
             settings_hash=settings,
             input_hash=hashed.hash,

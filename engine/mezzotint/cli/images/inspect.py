@@ -21,7 +21,14 @@ _NAMES = {
     "sampler": "sampler",
     "schedule": "schedule",
     "guidance_scale": "guidance",
+    "distilled_guidance_scale": "distilled guidance",
+    "clip_skip": "clip skip",
     "strength": "strength",
+    "hires_scale": "hires",
+    "hires_steps": "hires steps",
+    "hires_upscaler": "hires upscaler",
+    "refiner": "refiner",
+    "refiner_at": "refiner at",
     "model": "model",
     "model_hash": "model hash",
 }
@@ -33,7 +40,7 @@ def add(commands: "Commands") -> None:
     parser = add_command(
         commands,
         "inspect",
-        "Show how an image was made, by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI or Fooocus.",
+        "Show how an image was made, by Mezzotint, A1111, ComfyUI, InvokeAI, SwarmUI, Fooocus or NovelAI.",
         run,
         _EXAMPLES,
     )
@@ -61,4 +68,6 @@ def _metadata_rows(metadata: ImageMetadata) -> dict[str, str]:
             rows[name] = f"{value:g}" if isinstance(value, float) else str(value)
     if metadata.width is not None and metadata.height is not None:
         rows["size"] = f"{metadata.width}x{metadata.height}"
+    if metadata.loras:
+        rows["LoRAs"] = ", ".join(f"{lora.name}:{lora.weight:g}" for lora in metadata.loras)
     return rows | {name: value for name, value in metadata.other.items() if name not in rows}

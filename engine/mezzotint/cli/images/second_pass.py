@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from mezzotint.batch.job.from_metadata import request_from_metadata
+from mezzotint.batch.job.from_metadata import Installed, request_from_metadata
 from mezzotint.batch.job.settings import request_of
 from mezzotint.cli.context import Context
 from mezzotint.cli.generate_options import add_option
@@ -67,5 +67,6 @@ def _base(arguments: argparse.Namespace, path: Path, context: Context) -> Genera
     metadata = context.read_metadata(path)
     if metadata.request is None and metadata.prompt is None:
         return request_of(Options(**said | {"prompt": said["prompt"] or ""}))
-    base = request_from_metadata(metadata, str(path), lambda _: False, context.terminal.message)
+    made_once = replace(metadata, hires_scale=None, hires_steps=None, hires_upscaler=None, refiner=None, inpaint=None)
+    base = request_from_metadata(made_once, str(path), Installed(), has_init=True).take(context.terminal.notice)
     return request_of(Options(**said), replace(base, cascade=Cascade(stages=base.cascade.stages[:1])))

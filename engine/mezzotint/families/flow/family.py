@@ -176,9 +176,9 @@ class FlowFamily(ABC):
         """Maximum number of tokens of a prompt in its template for a text encoder, without special tokens."""
         return self.spec.limits.get(encoder, self.text_tokens(sources))
 
-    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:
-        """Whether there is an unconditional pass."""
-        return sources.detected.guidance == "cfg" and guidance_scale > 1
+    def has_halves(self, sources: ModelSources, guidance_scale: float, true_cfg_scale: float | None = None) -> bool:
+        """Whether there is an unconditional pass: by the true CFG scale, if the other one is embedded."""
+        return (guidance_scale if sources.detected.guidance == "cfg" else true_cfg_scale or 1) > 1
 
     def reference_size(self, width: int, height: int, area: int) -> tuple[int, int]:  # noqa: ARG002  for some
         """Size in pixels to which a reference image is resized and cropped; `area` is that of the model's images."""
@@ -202,14 +202,14 @@ class FlowFamily(ABC):
         """Conditioning from the encoded prompt, and from the negative prompt if there is guidance."""
         import torch
 
-        guided = self.has_halves(model.sources, inputs.guidance_scale)
+        guided = self.has_halves(model.sources, inputs.guidance_scale, inputs.true_cfg_scale)
         rows = [(negative_words or words)(inputs.negative_prompt)] if guided else []
         rows.append(words(inputs.prompt))
         longest = max(row.text.shape[1] for row in rows)
         text = torch.cat([torch.nn.functional.pad(row.text, (0, 0, 0, longest - row.text.shape[1])) for row in rows])
         tensors = {"text": text} | {name: torch.cat([row.others[name] for row in rows]) for name in rows[0].others}
         if model.sources.detected.guidance == "embedded":
-            tensors["guidance"] = torch.full((1,), inputs.guidance_scale, dtype=torch.float32)
+            tensors["guidance"] = torch.full((len(rows),), inputs.guidance_scale, dtype=torch.float32)
         return Conditioning(
             guided=guided,
             tensors={

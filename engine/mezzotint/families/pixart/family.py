@@ -48,7 +48,12 @@ class PixArt:
     def flow_steps(self, sources: ModelSources, width: int, height: int, steps: int) -> None:
         """None: the scheduler computes its own timesteps."""
 
-    def has_halves(self, sources: ModelSources, guidance_scale: float) -> bool:  # noqa: ARG002  as all families
+    def has_halves(
+        self,
+        sources: ModelSources,  # noqa: ARG002  as all families
+        guidance_scale: float,
+        true_cfg_scale: float | None = None,  # noqa: ARG002
+    ) -> bool:
         """Whether there is an unconditional pass at that scale."""
         return guidance_scale > 1
 

@@ -7,7 +7,17 @@ from create_forms import FORMS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
+from mezzotint.protocol import (
+    Cascade,
+    GenerateRequest,
+    ImageMetadata,
+    Inpaint,
+    LoraNamed,
+    ModelRef,
+    Sampling,
+    Stage,
+    Transition,
+)
 from mezzotint_app.viewmodel.create.reading import read_metadata, read_request
 from mezzotint_app.viewmodel.create.request import Form, request_of
 from mezzotint_app.viewmodel.create.state import CreateSettings
@@ -126,6 +136,40 @@ def test_foreign_settings_are_put_onto_those_that_are_there():
 def test_foreign_values_that_mean_nothing_here_are_told(field, value, told):
     reading = read_metadata(replace(FOREIGN, **{field: value}), CreateSettings(), known)
     assert told in " ".join(reading.left_out)
+
+
+def test_the_second_pass_and_the_refiner_of_others_are_read():
+    found = replace(FOREIGN, hires_scale=1.5, hires_space="latent", hires_upscaler="bilinear", strength=0.4)
+    reading = read_metadata(replace(found, refiner=FOREIGN.model, refiner_at=0.7), CreateSettings(), known)
+    settings_ = reading.settings
+    assert (settings_.second_pass, settings_.second_scale, settings_.second_strength) == (True, 1.5, 0.4)
+    assert (settings_.second_space, settings_.second_upscaler) == ("latent", "bilinear")
+    assert (settings_.refiner, settings_.refiner_at) == ("realistic.safetensors", 0.7)
+    assert reading.left_out == ()
+
+
+def test_distilled_guidance_of_others_stands_beside_the_cfg_scale():
+    settings_ = read_metadata(
+        replace(FOREIGN, guidance_scale=1.0, distilled_guidance_scale=3.5), CreateSettings(), known
+    ).settings
+    assert (settings_.guidance_scale, settings_.true_cfg_scale) == (3.5, 1.0)
+
+
+def test_what_the_page_does_not_read_of_others_is_told():
+    found = replace(
+        FOREIGN, clip_skip=1, hires_steps=7, strength=0.3, inpaint=Inpaint(), loras=(LoraNamed(name="style"),)
+    )
+    told = read_metadata(replace(found, unused=("Eta 0.5",)), CreateSettings(), known).left_out
+    assert told == (
+        "Clip skip 1",
+        "settings of the hires fix (7)",
+        "Strength 0.3",
+        "Init image",
+        "LoRA style",
+        "Eta 0.5",
+    )
+    found = replace(FOREIGN, hires_scale=2.0, hires_upscaler="4x-Sharp")
+    assert read_metadata(found, CreateSettings(), known).left_out == ("settings of the hires fix (4x-Sharp)",)
 
 
 def test_a_schedule_that_the_sampler_cannot_run_is_not_taken():

@@ -25,6 +25,13 @@ def test_values_never_begin_a_line_of_their_own(model):
     assert settings_text(metadata(prompt="a", model=model, seed=1)).count("\n") == 1
 
 
+def test_second_pass_clip_skip_and_distilled_guidance_are_part_of_the_text():
+    text = settings_text(
+        metadata(prompt="a", guidance_scale=1.0, distilled_guidance_scale=3.5, clip_skip=1, hires_scale=2.0)
+    )
+    assert text == "a\nCFG scale: 1, Distilled CFG Scale: 3.5, Clip skip: 2, Hires upscale: 2"
+
+
 def test_names_are_shown_with_their_values():
     shown = dict(shown_settings(metadata(model="m", seed=4, guidance_scale=5.5)))
     assert shown == {"Model": "m", "Seed": "4", "CFG scale": "5.5", "Made with": "Mezzotint"}

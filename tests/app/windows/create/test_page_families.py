@@ -56,6 +56,10 @@ def test_embedded_guidance_is_called_guidance_and_has_no_negative_prompt(kit, pa
     kit.create.prompts.set_negative_prompt("fog")
     page.show_model()
     assert negative(page).isVisibleTo(page) and "ignores the negative prompt" in negative(page).hint()
+    assert sampling(page, "true_cfg_scale").isVisibleTo(page.sections.sampling)
+    kit.create.chosen.change(true_cfg_scale=2.0)
+    page.show_model()
+    assert negative(page).hint() == "" and sampling(page, "cfg_interval").isVisibleTo(page.sections.sampling)
 
 
 def test_distilled_models_show_the_negative_prompt_once_there_is_guidance(kit, page):

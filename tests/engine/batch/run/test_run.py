@@ -32,6 +32,14 @@ def test_all_is_made_and_told(batch):
     assert record.engine["device"] == "cpu" and record.seconds is not None
 
 
+def test_unused_settings_of_images_are_told_of_the_first_ones_and_that_there_are_more(batch):
+    stream = [replace(one, notices=(f"{one.output}: not used: seed -1",)) for one in batch.tasks(8)]
+    batch.run(stream)
+    told = [message for code, message in batch.heard.notices if code == "settings_unused"]
+    assert told[:5] == [one.notices[0] for one in stream[:5]]
+    assert told[5:] == ["settings of further images are not used either: --dry-run lists them"]
+
+
 def test_run_again_nothing_is_made_and_no_engine_is_opened(batch):
     batch.run(batch.tasks(5))
     ended = batch.run(batch.tasks(5))

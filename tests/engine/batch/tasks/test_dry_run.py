@@ -4,6 +4,7 @@ import json
 
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from mezzotint.batch.job.job import InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.tasks.dry_run import DryRun, json_line, summary, table_head, table_line
@@ -98,6 +99,18 @@ def test_rows_come_as_they_are_found(dry, tmp_path):
     assert next(rows).input == "a.png"
     (tmp_path / "in" / "c.png").unlink()
     assert [row.does for row in rows] == ["make", "make", "refuse", "refuse"]
+
+
+def test_what_is_replaced_of_an_images_settings_is_told(dry, tmp_path):
+    said = PngInfo()
+    said.add_text("parameters", "a tree\nSteps: 9, Sampler: DPM fast, Seed: -1, Size: 0x64, Hires sampler: Heun")
+    (tmp_path / "in").mkdir()
+    Image.new("RGB", (8, 8)).save(tmp_path / "in" / "a.png", pnginfo=said)
+    job = JobFile(input=InputFolder(folder="in", work="again"), prompts=Prompts(), output=JobOutput(folder="out"))
+    (row,) = dry(job).rows()
+    for named in ("seed -1", "sampler DPM fast", "size 0x64", "Hires sampler Heun"):
+        assert named in row.why
+    assert "Hires sampler Heun" in table_line(row)
 
 
 def test_a_full_disk_is_told(dry, monkeypatch):

@@ -298,6 +298,9 @@ def test_images_made_again_from_what_they_say(tmp_path):
     assert (task.request.prompt, task.request.negative_prompt, task.request.seed) == ("a tree", "rain", 77)
     assert (stage.model.id, stage.sampling.steps, stage.width, task.request.images) == ("ours", 12, 64, ())
     assert task.input_hash == hashlib.sha256((tmp_path / "in" / "a.png").read_bytes()).hexdigest()
+    assert task.notices == (
+        "a.png, made by a1111: not used: model theirs, its noise and arithmetic (the new image will differ)",
+    )
     assert set(passed_over(job, tmp_path)) == {"b.png", "c.png"}
     (other,) = made(replace(job, prompts=Prompts(list=("a bush",))), tmp_path)
     assert (other.request.prompt, other.request.seed) == ("a bush", 77)

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.comfyui import is_graph, metadata_of_graph
+from mezzotint.images.comfyui.reading import is_graph, metadata_of_graph
+from mezzotint.images.untrusted import MAX_TEXT
+from mezzotint.protocol import ImageMetadata, LoraNamed
 
 
 def node(kind: str, **inputs: object) -> dict[str, object]:
@@ -61,7 +63,11 @@ def test_loras_patches_and_conditioning_nodes_are_passed_through() -> None:
     found = metadata_of_graph(graph)
     assert (found.prompt, found.negative_prompt) == ("a bottle, galaxy\nstars", "text, watermark")
     assert found.model == "v1-5-pruned.safetensors"
-    assert found.other == {"loras": "style.safetensors"}
+    assert found.loras == (LoraNamed(name="style.safetensors"),)
+    assert found.other == {
+        "loras": "style.safetensors",
+        "nodes": "ModelSamplingDiscrete, ConditioningCombine, ControlNetApplyAdvanced",
+    }
 
 
 def test_base_and_refiner_by_advanced_samplers_and_sdxl_words() -> None:
@@ -122,6 +128,127 @@ def test_a_basic_guider_names_its_words_conditioning() -> None:
     assert (found.prompt, found.schedule, found.steps, found.strength) == ("a cat", "simple", 8, 0.6)
 
 
+def sampled(**nodes: object) -> ImageMetadata:
+    """Metadata of the usual graph, with other nodes."""
+    return metadata_of_graph(classic(**nodes))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "prompt"),
+    [
+        (
+            {
+                "20": node("StringConcatenate", delimiter=", ", string_b=["21", 0], string_a="a red"),
+                "21": node("PrimitiveStringMultiline", value="cat"),
+            },
+            "cat, a red",
+        ),
+        ({"20": node("Text Concatenate", text_a="one", text_b=["21", 0]), "21": node("X", str="two")}, "one two"),
+        (
+            {"20": node("Reroute", **{"": ["76:21", 0]}), "76:21": node("String Literal", string="in a subgraph")},
+            "in a subgraph",
+        ),
+        ({"20": node("Any Switch", any_01=["30", 0], any_02=["21", 0]), "21": node("Y", Text="second")}, "second"),
+        (
+            {"20": node("Processor", wildcard_text="__x__", populated_text="a drawn one", mode="populate")},
+            "a drawn one",
+        ),
+        ({"20": node("Styler", text_positive="good", text_negative="bad", style="none")}, "good"),
+        ({"20": node("easy negative", negative="only this")}, "only this"),
+    ],
+)
+def test_text_is_followed_through_any_nodes(nodes: dict[str, object], prompt: str) -> None:
+    found = sampled(**{"6": node("CLIPTextEncode", text=["20", 0], clip=["4", 1])}, **nodes)
+    assert found.prompt == prompt and "words from" not in found.other
+
+
+def test_words_that_are_not_in_the_graph_are_named() -> None:
+    loader = node("Load Text File", file_path="C:\\mine\\prompts.txt")
+    found = sampled(**{"6": node("CLIPTextEncode", text=["20", 0]), "20": loader})
+    assert found.prompt is None
+    assert found.other["words from"] == "Load Text File (prompts.txt)"
+    found = sampled(**{"6": node("CLIPTextEncode", text=["99", 0]), "7": node("CLIPTextEncode", text=["98", 0])})
+    assert found.other["words from"] == "a missing node"
+    assert sampled(**{"6": node("Unknown")}).other["words from"] == "no node: no text reaches the sampler"
+
+
+def test_encoders_of_several_texts_and_images() -> None:
+    encoder = node(
+        "CLIPTextEncodeHiDream", clip_l="a cat", clip_g="a cat", t5xxl="on a mat", llama="at dusk", clip=["4", 1]
+    )
+    assert sampled(**{"6": encoder}).prompt == "a cat\non a mat\nat dusk"
+    edit = node("TextEncodeQwenImageEditPlus", prompt="make it red", image1=["40", 0], vae=["4", 2], clip=["4", 1])
+    assert sampled(**{"6": edit, "40": node("LoadImage", image="secret text.png")}).prompt == "make it red"
+    lumina = node("CLIPTextEncodeLumina2", system_prompt="superior", user_prompt="a bird")
+    assert sampled(**{"6": lumina}).prompt == "a bird"
+
+
+def test_a_loader_with_both_prompts_gives_each_role_its_own() -> None:
+    loader = node("Efficient Loader", ckpt_name="a.safetensors", positive="good", negative="bad")
+    graph = classic(**{"4": loader})
+    graph["3"]["inputs"] |= {"positive": ["4", 1], "negative": ["4", 2]}
+    found = metadata_of_graph(graph)
+    assert (found.prompt, found.negative_prompt) == ("good", "bad")
+
+
+@pytest.mark.parametrize("through", ["InstructPixToPixConditioning", "ReferenceLatent"])
+def test_guiders_of_two_conditionings(through: str) -> None:
+    """The shape of CosXL Edit's and HiDream E1's graphs, and of OmniGen 2's."""
+    if through == "InstructPixToPixConditioning":
+        middle = {"10": node(through, positive=["6", 0], negative=["7", 0], pixels=["40", 0], vae=["4", 2])}
+        first, second = ["10", 0], ["10", 1]
+    else:
+        middle = {name: node(through, conditioning=[f, 0], latent=["41", 0]) for name, f in (("10", "6"), ("11", "7"))}
+        first, second = ["10", 0], ["11", 0]
+    graph = classic(
+        **middle,
+        **{
+            "1": node(
+                "SamplerCustomAdvanced", guider=["2", 0], sigmas=["5", 0], latent_image=["40", 0], noise=["8", 0]
+            ),
+            "2": node("DualCFGGuider", model=["4", 0], cond1=first, cond2=second, negative=["7", 0], cfg_conds=5.0),
+            "5": node("BasicScheduler", steps=20, scheduler="simple"),
+            "8": node("RandomNoise", noise_seed=4),
+        },
+    )
+    del graph["3"]
+    found = metadata_of_graph(graph)
+    assert (found.prompt, found.negative_prompt) == ("a bottle, galaxy", "text, watermark")
+    assert (found.guidance_scale, found.seed) == (5.0, 4)
+
+
+def test_distilled_guidance_and_clip_skip_are_read() -> None:
+    nodes = {
+        "10": node("FluxGuidance", guidance=["11", 0], conditioning=["6", 0]),
+        "11": node("PrimitiveFloat", value=2.5),
+    }
+    graph = classic(**nodes, **{"12": node("CLIPSetLastLayer", stop_at_clip_layer=-2, clip=["4", 1])})
+    graph["3"]["inputs"] |= {"positive": ["10", 0], "cfg": 1.0}
+    found = metadata_of_graph(graph)
+    assert (found.guidance_scale, found.distilled_guidance_scale, found.clip_skip) == (1.0, 2.5, 1)
+    assert found.other == {}
+
+
+def test_loras_between_model_and_sampler_are_told_from_the_others() -> None:
+    power = node(
+        "Power Lora Loader",
+        lora_1={"on": True, "lora": "b", "strength": 0.5},
+        lora_2={"on": False, "lora": "c", "strength": 1},
+        model=["10", 0],
+    )
+    graph = classic(
+        **{
+            "10": node("LoraLoaderModelOnly", lora_name="a", strength_model=0.7, model=["4", 0]),
+            "11": power,
+            "12": node("LoraLoader", lora_name="unused"),
+        }
+    )
+    graph["3"]["inputs"]["model"] = ["11", 0]
+    found = metadata_of_graph(graph)
+    assert found.loras == (LoraNamed(name="a", weight=0.7), LoraNamed(name="b", weight=0.5))
+    assert found.other["loras elsewhere"] == "unused"
+
+
 def test_img2img_has_a_strength_and_no_size() -> None:
     graph = classic(**{"5": node("VAEEncode", pixels=["16", 0]), "16": node("LoadImage", image="in.png")})
     graph["3"]["inputs"]["denoise"] = 0.45
@@ -147,6 +274,13 @@ def test_a_long_chain_is_bounded() -> None:
     chain = {str(n): node("Note", samples=[str(n + 1), 0], text=[str(n + 1), 0]) for n in range(10_000)}
     sampler = node("KSampler", steps=3, latent_image=["0", 0], positive=["0", 0], model=["0", 0])
     assert metadata_of_graph(chain | {"s": sampler}).steps == 3
+
+
+def test_texts_that_double_are_bounded() -> None:
+    doubling = {str(n): node("Concat", string_a=[str(n + 1), 0], string_b=[str(n + 1), 0]) for n in range(100, 200)}
+    doubling["115"] = node("T", text="x" * 100_000)
+    found = sampled(**{"6": node("CLIPTextEncode", text=["100", 0])}, **doubling)
+    assert found.prompt is None or len(found.prompt) <= MAX_TEXT
 
 
 def test_many_chained_samplers_are_bounded() -> None:

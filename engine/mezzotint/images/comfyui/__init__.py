@@ -1,0 +1,1 @@
+"""ComfyUI's node graphs: read for how an image was made, and never run."""
