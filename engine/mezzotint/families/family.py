@@ -150,6 +150,7 @@ class Conditioning:
     sampling: Sampling = field(default_factory=Sampling)  # settings of its stage
     controls: tuple[ControlSettings, ...] = ()  # whose images are among the tensors
     spans: tuple[int, ...] = ()  # tokens of `text` of the image's prompt and of each region's; empty: no regions
+    later: "tuple[tuple[int, Conditioning], ...]" = ()  # prompts that replace its own from an evaluation on, in order
     prompted: "Conditioning | None" = None  # of a half of negative prompts with control images: that of the prompts
 
 

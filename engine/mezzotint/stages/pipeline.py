@@ -41,6 +41,7 @@ from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, Predict, denoise
+from mezzotint.stages.edited_prompts import StagePrompts, changing, edited_prompts
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.control_inputs import ControlInputs, prepared, region_masks
 from mezzotint.stages.images.decode import to_image, to_latents
@@ -194,15 +195,26 @@ class Pipeline:
             self._raise_if_cancelled()
             self._on_event(Encoding(stage=index, stages=len(self._setup.stages)))
             self._loras.apply(index, model)
-            prompts = (stage.prompt, *(region.prompt for region in stage.regions))
-            texts = [replace(prompt_inputs(stage, embeddings, images), prompt=prompt) for prompt in prompts]
-            base, *others = (encoded(model, each, self._loras.used(index), encode) for each in texts)
-            made = with_regions(base, others)
+            inputs_of_prompts = prompt_inputs(stage, embeddings, images)
+
+            def encode_all(prompts: StagePrompts) -> Conditioning:
+                base, *others = (
+                    encoded(model, each, self._loras.used(index), encode) for each in prompts.inputs(inputs_of_prompts)
+                )
+                return with_regions(base, others)
+
+            edited = edited_prompts(self._setup, index, stage)
+            self._tell(edited.notices())
+            made = changing(edited, encode_all)
             made = with_image_prompts(made, model, stage.controls, inputs, self._prepared, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
             shared = replace(stage.sampling, variation_seed=None)  # may differ between images made together
             return replace(with_references(made, latents), sampling=shared)
+
+    def _tell(self, notices: Sequence[tuple[str, str]]) -> None:
+        for code, message in notices:
+            self._placement.notify(code, message)
 
     def make(self, index: int, images: Sequence[ImageSpec]) -> list[torch.Tensor]:
         """Latents `(1, c, h, w)` of images that are denoised together; each is determined by its own spec.
