@@ -95,7 +95,8 @@ def changing(edited: EditedPrompts, encode: Callable[[StagePrompts], Conditionin
             "the prompts of regions change to texts of another length in tokens, which is impossible with this model: "
             "leave [from:to:when] out, or the regions"
         )
-    return replace(first[1], later=tuple(later))
+    cut = tuple(dict.fromkeys(one for each in known.values() for one in each.cut))
+    return replace(first[1], later=tuple(later), cut=cut)
 
 
 def _chain(setup: CascadeSetup, index: int) -> range:

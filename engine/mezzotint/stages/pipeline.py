@@ -21,6 +21,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, Network, Prompt
 from mezzotint.families.flow.references import with_references
 from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved, with_regions
+from mezzotint.families.text.cut_texts import cut_notices, noting_cuts
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.perception.preparing import ControlPreparation
@@ -188,8 +189,10 @@ class Pipeline:
         model, images = self._models[index], references if stage.references else ()
 
         def encode(inputs: PromptInputs) -> Conditioning:
-            with self._placement.phase("encode", model, text_encoders(model)) as working:
-                return working.retry_stateless(partial(stage.family.encode, model, inputs))
+            placed = self._placement.phase("encode", model, text_encoders(model))
+            with placed as working, noting_cuts(stage.family, model) as readings:
+                made = working.retry_stateless(partial(stage.family.encode, model, inputs))
+            return replace(made, cut=readings.cut_texts())
 
         with self._clock.phase("encode"):
             self._raise_if_cancelled()
@@ -201,11 +204,14 @@ class Pipeline:
                 base, *others = (
                     encoded(model, each, self._loras.used(index), encode) for each in prompts.inputs(inputs_of_prompts)
                 )
-                return with_regions(base, others)
+                cut = dict.fromkeys(one for each in (base, *others) for one in each.cut)
+                return replace(with_regions(base, others), cut=tuple(cut))
 
             edited = edited_prompts(self._setup, index, stage)
             self._tell(edited.notices())
             made = changing(edited, encode_all)
+            what = "the prompt with the texts of its styles" if self._request.styles else "a prompt"
+            self._tell([("prompt_cut", line) for line in cut_notices(made.cut, what)])
             made = with_image_prompts(made, model, stage.controls, inputs, self._prepared, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
