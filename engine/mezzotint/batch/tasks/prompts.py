@@ -123,7 +123,7 @@ def _told(read: list[Parsed[Columns]], used: set[str], name: str) -> Iterator[Sk
     parts = [f"columns that nothing uses: {plain(enumerated(unused), 300)}"] if unused else []
     parts += [plain(guess, 200) for guess in guesses]
     if parts:
-        yield Skipped(input=name, reason="; ".join(parts), kind="columns")
+        yield Skipped(input=name, reason="; ".join(parts), kind="unused_columns")
 
 
 def _text(template: str | None, column: str | None, fields: Mapping[str, str]) -> str | None:

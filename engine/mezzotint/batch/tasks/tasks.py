@@ -118,7 +118,7 @@ class _Maker:
         folder = self._job.prompts.wildcards
         if folder is not None and not self._wildcards.used and self._has(_sha256(folder)):
             reason = "no prompt names a wildcard, so this folder of them is not used"
-            yield Skipped(input=plain(folder, 200), reason=reason, kind="unused")
+            yield Skipped(input=plain(folder, 200), reason=reason, kind="unused_wildcards")
 
     def _of_rows(self, material: Material | Skipped, rows: Iterator[Row | Skipped]) -> Iterator[BatchTask | Skipped]:
         if isinstance(material, Skipped):

@@ -19,7 +19,7 @@ _KINDS = (
     (re.compile(r"<(?!lora:|lyco:)\w{1,40}:[^<>]{0,200}>"), "only LoRAs can be used, by --lora FILE"),
     (
         re.compile(r"(?<!\\)\{(?:[^{}|]{0,500}+\||[\d -]{1,9}\$\$)|(?<!\\)\$\{\w{1,60}[=:}]"),
-        "choices and variables are drawn by the window, by `mezzotint batch` and with `mezzotint queue add --matrix`",
+        "choices and variables are drawn by the window, by `mezzotint batch` and by `mezzotint queue add`",
     ),
     (
         re.compile(r"(?<!\w)__[\w*](?:(?!__)[\w.*/-]){0,80}__(?!\w)"),

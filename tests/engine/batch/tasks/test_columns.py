@@ -45,7 +45,7 @@ def test_what_a_table_says_in_vain_is_told_once(tmp_path):
     *rows, told = rows_of(Prompts(table="t.csv"), tmp_path)
     assert [row.text for row in rows if isinstance(row, Row)] == ["fox {place}", "owl"]
     assert [row.settings for row in rows] == [{"guidance": 3.0}, {"guidance": 4.0}]
-    assert isinstance(told, Skipped) and (told.input, told.kind) == ("t.csv", "columns")
+    assert isinstance(told, Skipped) and (told.input, told.kind) == ("t.csv", "unused_columns")
     assert told.reason.startswith("columns that nothing uses: mood; prompt for the column Prompt is assumed")
 
 
@@ -59,5 +59,5 @@ def test_folders_and_columns_that_no_prompt_uses(tmp_path):
         return [(one.input, one.kind) for one in tasks_of(job, base=tmp_path) if isinstance(one, Skipped)]
 
     assert told() == []
-    assert told(wildcards="w") == [("w", "unused")]
+    assert told(wildcards="w") == [("w", "unused_wildcards")]
     assert told(wildcards="w", template="{prompt} __hue__") == []
