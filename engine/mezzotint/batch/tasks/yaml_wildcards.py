@@ -42,9 +42,9 @@ def _document(path: Path) -> object:
         """Without aliases, by which a small file may contain any number of lines."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401  as the loader has it
-            if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+            if self.check_event(yaml.AliasEvent):
                 raise yaml.YAMLError("it has aliases, which wildcards cannot have")
-            return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+            return super().compose_node(parent, index)
 
     try:
         return yaml.load(read_limited(path, _MOST_BYTES), Loader)  # noqa: S506  a SafeLoader
