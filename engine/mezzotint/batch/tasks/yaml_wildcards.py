@@ -47,7 +47,7 @@ def _document(path: Path) -> object:
             return super().compose_node(parent, index)
 
     try:
-        return yaml.load(read_limited(path, _MOST_BYTES), Loader)  # noqa: S506  a SafeLoader
+        return Loader(read_limited(path, _MOST_BYTES)).get_single_data()
     except (ModelRefused, StorageError, OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"the wildcards in {plain(path, 200)} cannot be read: {plain(error, 300)}") from None
 
