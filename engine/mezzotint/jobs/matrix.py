@@ -1,6 +1,6 @@
 """Expand a request into several: alternatives in the prompt, and a list of seeds.
 
-`a {red|blue} house` is two prompts; `choices.py` and `variables.py` beside this say what else may be written.
+`a {red|blue} house` is two prompts; the modules in `choices` say what else may be written.
 """
 
 import itertools
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mezzotint.errors import UsageError
-from mezzotint.jobs.choices import Choice, Passage, parsed
-from mezzotint.jobs.variables import escaped, settled
+from mezzotint.jobs.choices.tree import Choice, Passage, parsed
+from mezzotint.jobs.choices.variables import escaped, settled
 from mezzotint.protocol import GenerateRequest
 
 MOST_REQUESTS = 10_000  # per entry

@@ -42,7 +42,6 @@ from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, Predict, denoise
-from mezzotint.stages.edited_prompts import StagePrompts, changing, edited_prompts
 from mezzotint.stages.image_spec import ImageSpec
 from mezzotint.stages.images.control_inputs import ControlInputs, prepared, region_masks
 from mezzotint.stages.images.decode import to_image, to_latents
@@ -59,6 +58,7 @@ from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.placement import Placement
+from mezzotint.stages.prompting.edited_prompts import StagePrompts, changing, edited_prompts
 from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.schedule import StageSchedule, plan_schedules, resolved_stage
 from mezzotint.stages.setup import CascadeSetup, StageSetup

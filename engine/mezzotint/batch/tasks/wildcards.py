@@ -16,9 +16,9 @@ from mezzotint.catalog.place import at_home
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
-from mezzotint.jobs.choices import BOUND, Choice, Passage, as_alternative, joined, parsed, weighted
+from mezzotint.jobs.choices.tree import BOUND, Choice, Passage, as_alternative, joined, parsed, weighted
+from mezzotint.jobs.choices.variables import escaped, settled
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.jobs.variables import escaped, settled
 from mezzotint.library.completion.completer import wildcard_names
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import is_text

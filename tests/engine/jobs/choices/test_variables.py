@@ -3,8 +3,8 @@
 import pytest
 
 from mezzotint.errors import UsageError
+from mezzotint.jobs.choices.variables import settled
 from mezzotint.jobs.matrix import alternatives
-from mezzotint.jobs.variables import settled
 
 
 @pytest.mark.parametrize(

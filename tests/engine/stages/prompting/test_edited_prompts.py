@@ -12,8 +12,8 @@ from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
 from mezzotint.families.family import Conditioning
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
-from mezzotint.stages import edited_prompts as module
-from mezzotint.stages.edited_prompts import changing, edited_prompts
+from mezzotint.stages.prompting import edited_prompts as module
+from mezzotint.stages.prompting.edited_prompts import changing, edited_prompts
 
 
 def stage(prompt, negative="", regions=()):

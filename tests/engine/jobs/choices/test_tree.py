@@ -2,7 +2,7 @@
 
 import pytest
 
-from mezzotint.jobs.choices import as_alternative, joined, parsed, weighted
+from mezzotint.jobs.choices.tree import as_alternative, joined, parsed, weighted
 from mezzotint.jobs.matrix import alternatives
 
 
