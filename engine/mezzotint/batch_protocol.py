@@ -253,6 +253,7 @@ MOST_DRAWN = 1000  # prompts of one request
 MOST_WILDCARD_TEXT = 4 << 20  # bytes of a file
 # Names consist of word characters, so that none can be `..`; bounded, so that a run of underscores stays fast.
 WILDCARD_NAME = r"\w(?:(?!__)[\w.-]){0,80}(?:/\w(?:(?!__)[\w.-]){0,80}){0,8}"
+WILDCARD_GLOB = r"[\w*](?:(?!__)[\w.*-]){0,80}(?:/[\w*](?:(?!__)[\w.*-]){0,80}){0,8}"  # or several names: colours/*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """All places that are scanned for models, in listing order."""
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from mezzotint.catalog.place import Place, at_home
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file, is_folder, read_limited, without_mark
 from mezzotint.errors import ModelRefused, StorageError, UsageError
+from mezzotint.values.toml_text import parse_toml
 
 MODEL_PATH_VARIABLE = "MEZZOTINT_MODEL_PATH"
 CONFIG_FILE = "config.toml"
@@ -98,7 +98,7 @@ def read_settings() -> ModelSettings:
     if not is_file(path):
         return ModelSettings()
     try:
-        models = tomllib.loads(without_mark(read_limited(path, MAX_CONFIG)).decode("utf-8")).get("models", {})
+        models = parse_toml(without_mark(read_limited(path, MAX_CONFIG)).decode("utf-8")).get("models", {})
     except (ModelRefused, StorageError, ValueError, RecursionError) as error:
         raise UsageError(f"The settings cannot be read ({plain(path, 300)}): {plain(error)}") from None
     folders = _list(path, models, "folders", '["/data/models"]')

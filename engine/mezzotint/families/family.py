@@ -137,6 +137,17 @@ class LoadedModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CutText:
+    """The end of a text that a text encoder does not read, because it is too long."""
+
+    encoder: str
+    limit: int  # tokens that it reads, with special ones
+    tokens: int  # that were lost
+    text: str  # as the tokenizer has it
+    read_by: tuple[str, ...] = ()  # other text encoders of the model, which read all of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conditioning:
     """The encoded prompts: the tensors that a denoiser takes beside the latents.
 
@@ -150,6 +161,8 @@ class Conditioning:
     sampling: Sampling = field(default_factory=Sampling)  # settings of its stage
     controls: tuple[ControlSettings, ...] = ()  # whose images are among the tensors
     spans: tuple[int, ...] = ()  # tokens of `text` of the image's prompt and of each region's; empty: no regions
+    later: "tuple[tuple[int, Conditioning], ...]" = ()  # prompts that replace its own from an evaluation on, in order
+    cut: tuple[CutText, ...] = ()  # what the text encoders did not read of the prompts
     prompted: "Conditioning | None" = None  # of a half of negative prompts with control images: that of the prompts
 
 

@@ -1,7 +1,6 @@
 """Identify a file or folder that was dropped on the window or named on a command line; reads only file headers."""
 
 import os
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from mezzotint.images.comfyui.reading import is_graph
 from mezzotint.images.metadata import read_metadata
 from mezzotint.library.gallery.walk import SUFFIXES
 from mezzotint.library_protocol import Dropped, DroppedKind
+from mezzotint.values.toml_text import parse_toml
 
 MOST_ENTRIES = 5000  # maximum directory entries scanned for images
 _LARGEST_JOB = 16 << 20  # bytes
@@ -101,7 +101,7 @@ def _model(path: Path) -> Found:
 
 
 def _toml(path: Path) -> Found:
-    tomllib.loads(without_mark(read_limited(path, _LARGEST_JOB)).decode("utf-8"))
+    parse_toml(without_mark(read_limited(path, _LARGEST_JOB)).decode("utf-8"))
     return "job", "a job file"
 
 

@@ -61,7 +61,7 @@ class TokenCounter:
             return _plain_counts(prompt.lower().strip(), "{prompt}", lambda _: most, known, more)
         family = family_of(known.sources.family)
         if isinstance(family, FlowFamily):
-            most_of = partial(family.read_tokens, known.sources)
+            most_of = partial(_prompt_limit, family, known)
             return _plain_counts(family.as_read(prompt), family.spec.template, most_of, known, more)
         return _clip_counts(prompt, known, more)
 
@@ -97,6 +97,13 @@ def _valid(prompt: str) -> str:
     except UnicodeEncodeError as error:
         raise UsageError(f"The prompt is not valid text at character {error.start + 1}; is it in UTF-8?") from None
     return prompt
+
+
+def _prompt_limit(family: FlowFamily, known: _Known, encoder: str) -> int:
+    """The maximum number of tokens of a prompt in its template; instructions before it may come on top."""
+    most = family.read_tokens(known.sources, encoder)
+    around = _ids(known.tokenizers[encoder], family.spec.template.format(prompt=""))
+    return most + len(around) if family.spec.bounds_prompt else most
 
 
 # ---- CLIP: long prompts are encoded in chunks

@@ -15,7 +15,7 @@ from mezzotint.attention.session import finite
 from mezzotint.errors import Cancelled, MezzotintError
 from mezzotint.families.family import Conditioning, Family, LoadedModel, Scheduler
 from mezzotint.families.noise_levels import denoised
-from mezzotint.families.text.conditionings import half_of
+from mezzotint.families.text.conditionings import at_evaluation, half_of
 from mezzotint.protocol import IsCancelled
 from mezzotint.stages.images.latent_mask import LatentMask
 from mezzotint.stages.schedule import StageSchedule
@@ -150,17 +150,29 @@ def _begun(begin: Callable[[], None], make: Callable[[], T]) -> T:
 
 
 def _of_steps(conditioning: Conditioning, done: list[float]) -> list[Conditioning]:
-    """The conditioning of each step: conditional only outside the CFG interval (arXiv 2404.07724); controls of it."""
-    found, interval = [conditioning] * len(done), conditioning.sampling.cfg_interval
-    if interval is not None and conditioning.guided:
-        plain = half_of(conditioning, 1)
-        found = [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
+    """The conditioning of each step: its prompts and controls; conditional only outside the CFG interval."""
+    if conditioning.later:
+        begins = sorted({0, *(first for first, _ in conditioning.later)})
+        parts = zip(begins, [*begins[1:], len(done)], strict=True)
+        each = [(at_evaluation(conditioning, begin), done[begin:end]) for begin, end in parts]
+        found = [one for part, share in each for one in _in_interval(part, share)]
+    else:
+        found = _in_interval(conditioning, done)
     if not conditioning.controls:
         return found
     return [
         replace(each, controls=tuple(control.at_step(index, len(done)) for control in each.controls))
         for index, each in enumerate(found)
     ]
+
+
+def _in_interval(conditioning: Conditioning, done: list[float]) -> list[Conditioning]:
+    """The conditioning of steps with the same prompts: conditional only outside the CFG interval (arXiv 2404.07724)."""
+    interval = conditioning.sampling.cfg_interval
+    if interval is None or not conditioning.guided:
+        return [conditioning] * len(done)
+    plain = half_of(conditioning, 1)
+    return [conditioning if interval[0] <= part <= interval[1] else plain for part in done]
 
 
 def _step(

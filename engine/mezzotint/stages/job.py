@@ -13,6 +13,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, StorageError
 from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.families.text.clip_prompt import has_weights
+from mezzotint.families.text.foreign_syntax import embedding_notices, read_as_text
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
 from mezzotint.images.writing import require_folder, write_png
@@ -55,6 +56,7 @@ from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
 from mezzotint.stages.speedups import is_sped_up, why_dense
 from mezzotint.stages.tile_sizes import denoise_tiles_notice, tile_choices
+from mezzotint.values.prompt_editing import every_text
 
 if TYPE_CHECKING:
     import torch
@@ -288,6 +290,8 @@ class Job:
             self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
         for message in model_notices(setup, self._request.cascade):
             self._notice("model_assumed", message)
+        for message in self._syntax_notices(setup):
+            self._notice("syntax_ignored", message)
         for asked, stage in zip(self._request.cascade.stages, setup.stages, strict=True):
             guidances = asked.sampling.guidance_scale, asked.sampling.true_cfg_scale
             if None not in guidances and stage.sampling.true_cfg_scale is None:
@@ -311,10 +315,18 @@ class Job:
                 is_off = guidance <= 1 and stage.found.detected.guidance == "cfg"
                 why = f"guidance is {guidance:g}" if is_off else "the model has embedded guidance, and true CFG is 1"
                 self._notice("negative_ignored", f"{why}: the negative prompt is ignored")
-            if not stage.family.honours_weights and has_weights(stage.prompt):
+            texts = every_text(stage.prompt, stage.sampling.steps)
+            if not stage.family.honours_weights and any(map(has_weights, texts)):
                 message = f"{stage.found.info.id} does not support prompt weights: (word:1.2) is read as text"
                 self._notice("weights_ignored", message)
                 return
+
+    def _syntax_notices(self, setup: CascadeSetup) -> Iterator[str]:
+        """Lines for what the prompts have that no one reads, and for embeddings that no prompt uses."""
+        regions = (region.prompt for stage in setup.stages for region in stage.regions)
+        prompts = [*(words for stage in setup.stages for words in (stage.prompt, stage.negative_prompt)), *regions]
+        yield from read_as_text(prompts)
+        yield from embedding_notices(prompts, [path.stem for path in self._embeddings])
 
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
         from mezzotint.stages.acceleration import Acceleration

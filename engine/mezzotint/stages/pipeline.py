@@ -21,6 +21,7 @@ from mezzotint.families.family import Conditioning, LoadedModel, Network, Prompt
 from mezzotint.families.flow.references import with_references
 from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved, with_regions
+from mezzotint.families.text.cut_texts import cut_notices, noting_cuts
 from mezzotint.images.writing import write_preview
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.perception.preparing import ControlPreparation
@@ -57,6 +58,7 @@ from mezzotint.stages.images.start_latents import StartLatents
 from mezzotint.stages.models.fingerprints import model_used
 from mezzotint.stages.models.loras import JobLoras
 from mezzotint.stages.models.placement import Placement
+from mezzotint.stages.prompting.edited_prompts import StagePrompts, changing, edited_prompts
 from mezzotint.stages.prompts import encoded, prompt_inputs
 from mezzotint.stages.schedule import StageSchedule, plan_schedules, resolved_stage
 from mezzotint.stages.setup import CascadeSetup, StageSetup
@@ -187,22 +189,38 @@ class Pipeline:
         model, images = self._models[index], references if stage.references else ()
 
         def encode(inputs: PromptInputs) -> Conditioning:
-            with self._placement.phase("encode", model, text_encoders(model)) as working:
-                return working.retry_stateless(partial(stage.family.encode, model, inputs))
+            placed = self._placement.phase("encode", model, text_encoders(model))
+            with placed as working, noting_cuts(stage.family, model) as readings:
+                made = working.retry_stateless(partial(stage.family.encode, model, inputs))
+            return replace(made, cut=readings.cut_texts())
 
         with self._clock.phase("encode"):
             self._raise_if_cancelled()
             self._on_event(Encoding(stage=index, stages=len(self._setup.stages)))
             self._loras.apply(index, model)
-            prompts = (stage.prompt, *(region.prompt for region in stage.regions))
-            texts = [replace(prompt_inputs(stage, embeddings, images), prompt=prompt) for prompt in prompts]
-            base, *others = (encoded(model, each, self._loras.used(index), encode) for each in texts)
-            made = with_regions(base, others)
+            inputs_of_prompts = prompt_inputs(stage, embeddings, images)
+
+            def encode_all(prompts: StagePrompts) -> Conditioning:
+                base, *others = (
+                    encoded(model, each, self._loras.used(index), encode) for each in prompts.inputs(inputs_of_prompts)
+                )
+                cut = dict.fromkeys(one for each in (base, *others) for one in each.cut)
+                return replace(with_regions(base, others), cut=tuple(cut))
+
+            edited = edited_prompts(self._setup, index, stage)
+            self._tell(edited.notices())
+            made = changing(edited, encode_all)
+            what = "the prompt with the texts of its styles" if self._request.styles else "a prompt"
+            self._tell([("prompt_cut", line) for line in cut_notices(made.cut, what)])
             made = with_image_prompts(made, model, stage.controls, inputs, self._prepared, self._placement)
             fitted = preprocess_references(stage.family, stage.found.detected, images)
             latents = [self._to_latents(model, image, None) for image in fitted]
             shared = replace(stage.sampling, variation_seed=None)  # may differ between images made together
             return replace(with_references(made, latents), sampling=shared)
+
+    def _tell(self, notices: Sequence[tuple[str, str]]) -> None:
+        for code, message in notices:
+            self._placement.notify(code, message)
 
     def make(self, index: int, images: Sequence[ImageSpec]) -> list[torch.Tensor]:
         """Latents `(1, c, h, w)` of images that are denoised together; each is determined by its own spec.

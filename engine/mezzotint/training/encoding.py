@@ -9,9 +9,10 @@ from torch import Tensor
 
 from mezzotint.errors import Cancelled
 from mezzotint.families.autoencoder import encode_pixels
-from mezzotint.families.family import Conditioning, Family, LoadedModel, PromptInputs
+from mezzotint.families.family import Conditioning, CutText, Family, LoadedModel, PromptInputs
 from mezzotint.families.loading.networks import load_components
 from mezzotint.families.text.conditionings import moved
+from mezzotint.families.text.cut_texts import cut_notices, noting_cuts
 from mezzotint.families.text.textual_inversion import Inversion
 from mezzotint.training_protocol import PhaseName
 
@@ -19,6 +20,7 @@ EncodeText = Callable[[str, tuple[int, int], float], Conditioning]
 OnPhase = Callable[[PhaseName], None]
 Words = tuple[Inversion, ...]
 CPU = torch.device("cpu")
+_SHOWN = 3  # captions that were cut
 
 
 class Encoders:
@@ -39,11 +41,18 @@ class Encoders:
         """
         self._family, self._model, self._cancelled, self._on_phase = family, model, cancelled, on_phase
         self._text_device = CPU if text_on_cpu else model.device
+        self._cut: dict[CutText, None] = {}
 
     @property
     def model(self) -> LoadedModel:
         """The model that they belong to."""
         return self._model
+
+    def cut_captions(self) -> list[str]:
+        """Lines for captions that were too long to be encoded whole: the first, and how many more there are."""
+        lines = list(cut_notices(tuple(self._cut), "a caption"))
+        more = [f"{len(lines) - _SHOWN} more captions are too long"] if len(lines) > _SHOWN else []
+        return lines[:_SHOWN] + more
 
     @contextmanager
     def text(self) -> Iterator[EncodeText]:
@@ -51,8 +60,10 @@ class Encoders:
 
         def encode(text: str, size: tuple[int, int], guidance_scale: float) -> Conditioning:
             self._raise_if_cancelled()
-            with torch.no_grad():
-                return moved(self._family.encode(self._model, _inputs(text, size, guidance_scale)), CPU)
+            with torch.no_grad(), noting_cuts(self._family, self._model) as readings:
+                made = moved(self._family.encode(self._model, _inputs(text, size, guidance_scale)), CPU)
+            self._cut |= dict.fromkeys(readings.cut_texts())
+            return made
 
         self._on_phase("text")
         with self._loaded("text_encoder", "tokenizer", device=self._text_device):

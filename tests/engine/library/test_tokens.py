@@ -111,7 +111,7 @@ def test_gemma_counts_are_those_of_the_engine(tmp_path, form):
         (one,) = counting.count(TokenRequest(model=str(model), prompt=prompt))
         around = len(engine(INSTRUCTION, add_special_tokens=False).input_ids)
         read = engine(INSTRUCTION + without_lora_tags(prompt).lower().strip(), add_special_tokens=False).input_ids
-        assert one.tokens == len(read) - around
+        assert one.tokens == len(read) - around and one.limit == 298
 
     check()
 

@@ -68,3 +68,18 @@ def test_images_are_encoded_in_tiles(make):
 
 def _texts(model):
     return [name for name in model.networks if name.startswith("text_encoder")]
+
+
+def test_captions_that_are_too_long_are_told(tiny_pixart_folder):
+    found = Catalog.standard().find(ModelRef(id=str(tiny_pixart_folder)))
+    sources = sources_of(found.checkpoint, found.detected)
+    model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32, quantization={})
+    encoders = Encoders(family_of(sources.family), model, lambda: False)
+    with encoders.text() as encode:
+        encode("a house", (64, 64), 1.0)
+        assert encoders.cut_captions() == []
+        for number in range(5):
+            encode("a b c d e f " * 60 + f"end {number}", (64, 64), 1.0)
+    lines = encoders.cut_captions()
+    assert lines[-1] == "2 more captions are too long" and len(lines) == 4
+    assert lines[0].startswith("a caption is longer than the ") and "T5EncoderModel reads" in lines[0]

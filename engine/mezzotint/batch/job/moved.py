@@ -13,6 +13,7 @@ from mezzotint.batch.job.absolute_paths import (
     with_absolute_paths,
 )
 from mezzotint.batch.job.job import InputFolder, JobFile, MatrixValue, Prompts
+from mezzotint.batch.tasks.columns import read_columns
 from mezzotint.batch.tasks.tables import TableRow, read_table
 from mezzotint.control_protocol import ControlImage
 from mezzotint.errors import UsageError
@@ -105,7 +106,8 @@ def _check_table(job: JobFile, base: Path) -> None:
         return
     rows = read_table(Path(absolute(job.prompts.table, base)))
     first = next((row for row in rows if isinstance(row, TableRow)), None)
-    named = next((name for name in _FILES if first is not None and name in first.cells), None)
+    columns = read_columns(tuple(first.cells), frozenset(), "").take(lambda _: None) if first is not None else None
+    named = next((one for one, option in columns.settings.items() if option.name in _FILES), None) if columns else None
     if named is not None:
         raise UsageError(
             f"the paths in the column {named} of the table are relative to the folder of the job: save it in {base}"

@@ -1,7 +1,6 @@
 """Strict parsing of job files: anything not understood is reported with its line, and nothing is guessed."""
 
 import difflib
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +30,10 @@ from mezzotint.options import NOT_IN_MATRIX, SETTINGS, Options, read_settings
 from mezzotint.protocol import GenerateRequest
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import MAX_PATH, is_text, shown
+from mezzotint.values.toml_text import parse_toml
 
 MOST_BYTES = 64 << 20
+MOST_TOML_BYTES = 4 << 20  # it is read slowly; JSON, prompt files and tables may be larger
 _TABLES = ("version", "title", "settings", "prompts", "input", "matrix", "output", "request")
 
 Table = Mapping[str, object]
@@ -41,8 +42,9 @@ T = TypeVar("T")
 
 def read_job(path: Path, most_bytes: int = MOST_BYTES) -> JobFile:
     """Read the job in a .toml or .json file. Raises UsageError with the line and field that are invalid."""
+    limit = MOST_TOML_BYTES if path.suffix.lower() == ".toml" else MOST_BYTES
     try:
-        data = read_limited(path, most_bytes)
+        data = read_limited(path, min(limit, most_bytes))
     except ModelRefused as error:
         raise StorageError(str(error)) from None
     return parse_job(data, path.name)
@@ -97,8 +99,8 @@ class _Reader:
 
     def _parsed(self) -> dict[str, Any]:
         try:
-            data = codec.parse_json(self.text) if self.is_json else tomllib.loads(self.text)
-        except (ProtocolError, tomllib.TOMLDecodeError, ValueError) as error:
+            data = codec.parse_json(self.text) if self.is_json else parse_toml(self.text)
+        except (ProtocolError, ValueError) as error:
             what = "JSON" if self.is_json else "TOML"
             raise UsageError(f"{plain(self.name)} is not valid {what}: {plain(error, 200)}") from None
         except RecursionError:

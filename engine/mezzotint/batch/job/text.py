@@ -3,9 +3,7 @@
 import re
 from collections.abc import Sequence
 
-_TOML_SKIPPED = re.compile(
-    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)|' r"'''.*?(?:'''|\Z)|" r'"(?:[^"\\\n]|\\.)*+"?|' r"'[^'\n]*+'?|#[^\n]*+", re.DOTALL
-)
+from mezzotint.values.toml_text import SKIPPED
 
 
 def line_in_toml(text: str, key_path: Sequence[str]) -> int | None:
@@ -46,4 +44,4 @@ def _without_values(text: str) -> str:
         is_name = "\n" not in whole and whole[0] in "\"'" and re.fullmatch(r"[\"'][\w-]{1,40}[\"']", whole)
         return whole if is_name else re.sub(r"[^\n]", " ", whole)
 
-    return _TOML_SKIPPED.sub(emptied, text)
+    return SKIPPED.sub(emptied, text)

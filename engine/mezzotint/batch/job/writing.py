@@ -13,6 +13,7 @@ import tomlkit
 from mezzotint.atomic import atomic_write
 from mezzotint.batch.job.job import MAX_CELLS, InputFolder, JobFile, JobOutput, Prompts
 from mezzotint.batch.job.pruned import pruned
+from mezzotint.batch.job.reading import MOST_TOML_BYTES
 from mezzotint.batch.job.settings import request_of
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.jobs.matrix import alternatives
@@ -34,6 +35,11 @@ def write_job(job: JobFile, path: Path, *, overwrite: bool = False) -> None:
         data = text.encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError("the job contains an invalid character (a lone surrogate): remove it") from None
+    if path.suffix.lower() == ".toml" and len(data) > MOST_TOML_BYTES:
+        raise UsageError(
+            f"the job has {len(data)} bytes, and .toml files are read up to {MOST_TOML_BYTES}: save it as .json, or "
+            "put its prompts into a file or a table"
+        )
     try:
         atomic_write(path, data, overwrite=overwrite)
     except FileExistsError:

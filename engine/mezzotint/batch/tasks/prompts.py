@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from mezzotint.batch.job.job import Prompts
+from mezzotint.batch.tasks.columns import Columns, read_columns
 from mezzotint.batch.tasks.skipped import Skipped
 from mezzotint.batch.tasks.tables import Cell, TableRow, lines_of, read_table
 from mezzotint.batch.tasks.wildcards import Wildcards
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.images.naming import from_home
-from mezzotint.options import SETTINGS
+from mezzotint.parsed import Parsed, enumerated
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import is_text, shown
 
@@ -35,10 +36,13 @@ class Row:
         return [self.text, sorted(self.fields.items())]
 
 
-def rows_of(prompts: Prompts, base: Path) -> Iterator[Row | Skipped]:
-    """Yield every row of a job whose file is in `base`; one row without a prompt if the job has none."""
+def rows_of(prompts: Prompts, base: Path, named: frozenset[str] = frozenset()) -> Iterator[Row | Skipped]:
+    """Yield every row of a job whose file is in `base`; one row without a prompt if the job has none.
+
+    `named`: columns that the names of outputs have as tokens.
+    """
     number = 0
-    for found in _sources(prompts, base):
+    for found in _sources(prompts, base, named):
         number += 1
         if isinstance(found, Skipped):
             yield found
@@ -74,13 +78,13 @@ def filled(text: str, fields: Mapping[str, str]) -> str:
 _Found = tuple[str, str | None, dict[str, Any], dict[str, str]]
 
 
-def _sources(prompts: Prompts, base: Path) -> Iterator[_Found | Skipped]:
+def _sources(prompts: Prompts, base: Path, named: frozenset[str]) -> Iterator[_Found | Skipped]:
     for number, text in enumerate(prompts.list, 1):
         yield f"prompt {number} of the list", text, {}, {}
     if prompts.file is not None:
         yield from _lines(prompts.file, base)
     if prompts.table is not None:
-        yield from _table(prompts, prompts.table, base)
+        yield from _table(prompts, prompts.table, base, named)
 
 
 def _lines(name: str, base: Path) -> Iterator[_Found | Skipped]:
@@ -91,36 +95,40 @@ def _lines(name: str, base: Path) -> Iterator[_Found | Skipped]:
             yield f"{plain(Path(name).name)}, line {number}", text, {}, {}
 
 
-def _table(prompts: Prompts, name: str, base: Path) -> Iterator[_Found | Skipped]:
+def _table(prompts: Prompts, name: str, base: Path, named: frozenset[str]) -> Iterator[_Found | Skipped]:
+    known: dict[tuple[str, ...], Parsed[Columns]] = {}
+    used = set(_FIELD.findall(prompts.template or ""))
     for row in read_table(base / from_home(name)):
         where = f"{plain(Path(name).name)}, line {row.number}"
         if not isinstance(row, TableRow):
             yield Skipped(input=where, reason=row.reason, kind="usage")
             continue
         try:
-            settings = _settings(row.cells)
+            names = tuple(row.cells)
+            read = known[names] = known.get(names) or read_columns(names, frozenset(used | named), plain(name, 200))
+            columns = read.take(lambda _: None)  # told below, of all rows together
             fields = {column: _written(cell) for column, cell in row.cells.items()}
-            yield where, _text(prompts.template, fields), settings, fields
+            text = _text(prompts.template, columns.prompt, fields)
+            used.update(_FIELD.findall(text or ""))
+            yield where, text, columns.values(row.cells), fields
         except (ValueError, UsageError) as error:
             yield Skipped(input=where, reason=str(error), kind="usage")
+    yield from _told(list(known.values()), used, plain(Path(name).name))
 
 
-def _settings(cells: Mapping[str, Cell]) -> dict[str, Any]:
-    """Read settings from the columns named after one; an empty cell sets nothing."""
-    found = {}
-    for column, cell in cells.items():
-        option = SETTINGS.get(column)
-        if option is not None and cell != "":
-            try:
-                found[option.field] = option.read_cell(cell)
-            except ValueError as error:
-                raise ValueError(f"{column}: {error}") from None
-    return found
+def _told(read: list[Parsed[Columns]], used: set[str], name: str) -> Iterator[Skipped]:
+    """Say which columns nothing used, and which were taken for a setting by a similar name."""
+    unused = tuple(dict.fromkeys(column for each in read for column in each.unused if column not in used))
+    guesses = tuple(dict.fromkeys(guess for each in read for guess in each.guesses))
+    parts = [f"columns that nothing uses: {plain(enumerated(unused), 300)}"] if unused else []
+    parts += [plain(guess, 200) for guess in guesses]
+    if parts:
+        yield Skipped(input=name, reason="; ".join(parts), kind="unused_columns")
 
 
-def _text(template: str | None, fields: Mapping[str, str]) -> str | None:
+def _text(template: str | None, column: str | None, fields: Mapping[str, str]) -> str | None:
     if template is None:
-        return fields.get("prompt") or None
+        return fields.get(column or "") or None
     for name in _FIELD.findall(template):
         if name not in fields:
             raise UsageError(

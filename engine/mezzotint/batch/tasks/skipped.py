@@ -12,7 +12,9 @@ class Skipped:
 
     input: str  # relative to the input folder, with / as separator; or the row, such as "prompts.csv, line 7"
     reason: str
-    kind: str  # image_refused, not_an_image, no_mask, not_a_file, link, name, no_prompt, usage, storage, twice
+    # image_refused, not_an_image, no_mask, not_a_file, link, name, no_prompt, usage, storage, twice; or, for what a job
+    # has beside its rows: unused_columns, unused_wildcards
+    kind: str
 
     @property
     def is_failure(self) -> bool:

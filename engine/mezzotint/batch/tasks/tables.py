@@ -1,10 +1,13 @@
 """Tables of prompts: CSV, TSV and JSON lines, read a row at a time whatever their size."""
 
+import codecs
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from mezzotint import codec
 from mezzotint.checkpoints.plain_text import plain
@@ -13,6 +16,7 @@ from mezzotint.errors import ModelRefused, ProtocolError, StorageError, UsageErr
 from mezzotint.values.basic import is_text, shown
 
 MOST_COLUMNS = 200
+_SEPARATOR = re.compile(r'"?sep=([,;|\t])"?\s*', re.IGNORECASE)
 _MOST_LINE = 1 << 20  # bytes
 Cell = str | int | float | bool | list[object]
 
@@ -50,10 +54,28 @@ def lines_of(path: Path) -> Iterator[str]:
         raise StorageError(str(error)) from None
     with file:
         first = True
+        if cast(BufferedReader, file).peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            yield from _utf16_lines(cast(BufferedReader, file), path)
+            return
         while data := _next_line(file, path):
             text = data.decode("utf-8-sig" if first else "utf-8", "surrogateescape")
             first = False
             yield text.replace("\r\n", "\n")
+
+
+def _utf16_lines(file: BufferedReader, path: Path) -> Iterator[str]:
+    """Yield lines of UTF-16, as spreadsheets write their Unicode text; lone surrogates stay, and are reported."""
+    text = TextIOWrapper(file, "utf-16", errors="surrogatepass", newline="\n")
+    try:
+        while line := text.readline(_MOST_LINE):
+            rest = line
+            while len(rest) == _MOST_LINE and not rest.endswith("\n"):
+                rest = text.readline(_MOST_LINE)
+            yield line.replace("\r\n", "\n")
+    except UnicodeError:
+        raise UsageError(f"{plain(path, 200)} begins like UTF-16 and is not: save it as UTF-8") from None
+    except OSError as error:
+        raise StorageError(f"{plain(path, 300)} cannot be read: {reason(error)}") from None
 
 
 def _next_line(file: BinaryIO, path: Path) -> bytes:
@@ -72,14 +94,18 @@ def _next_line(file: BinaryIO, path: Path) -> bytes:
 
 def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRow | BadRow]:
     head_line = next((line for line in lines if line.strip()), "")
-    delimiter = "\t" if suffix == ".tsv" else ";" if ";" in head_line and "," not in head_line else ","
+    told = _SEPARATOR.fullmatch(head_line)
+    if told is not None:  # as Excel writes it
+        head_line = next((line for line in lines if line.strip()), "")
+    delimiter = told[1] if told is not None else _delimiter(head_line, suffix)
+    skipped = 0 if told is None else 1
     try:
         head = _head(next(csv.reader([head_line], delimiter=delimiter), []), path)
     except csv.Error as error:
         raise UsageError(f"the first line of {plain(path, 200)} is not valid CSV: {plain(error)}") from None
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
-        number = reader.line_num + 2
+        number = reader.line_num + 2 + skipped
         try:
             cells = next(reader)
         except StopIteration:
@@ -91,8 +117,17 @@ def _csv_rows(lines: Iterator[str], path: Path, suffix: str) -> Iterator[TableRo
             yield _csv_row(number, head, cells)
 
 
+def _delimiter(head_line: str, suffix: str) -> str:
+    """The separator that the head has most often, outside of quotes."""
+    bare = re.sub(r'"[^"]*+"', "", head_line)
+    usual = "\t,;" if suffix == ".tsv" else ",;\t"
+    return max(usual, key=bare.count)
+
+
 def _head(cells: list[str], path: Path) -> list[str]:
     names = [cell.strip() for cell in cells]
+    while names and not names[-1]:  # spreadsheets write columns that were once used
+        names.pop()
     if not names or len(names) > MOST_COLUMNS or not all(names) or not all(map(is_text, names)):
         raise UsageError(
             f"the first line of {plain(path, 200)} must have the names of its columns, 1 to {MOST_COLUMNS} of them"
@@ -104,6 +139,8 @@ def _head(cells: list[str], path: Path) -> list[str]:
 
 
 def _csv_row(number: int, head: list[str], cells: list[str]) -> TableRow | BadRow:
+    while len(cells) > len(head) and not cells[-1].strip():
+        cells.pop()
     if len(cells) > len(head):
         return BadRow(number=number, reason=f"it has {len(cells)} cells, but the table has {len(head)} columns")
     filled = [*(cell.strip() for cell in cells), *[""] * (len(head) - len(cells))]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,6 +89,7 @@ class _Maker:
         self._names = Names(job.output, has_input=job.input is not None, matrix=[name for name, _ in job.matrix])
         wildcards = job.prompts.wildcards
         self._wildcards = Wildcards(None if wildcards is None else base / from_home(wildcards))
+        self._columns = frozenset(re.findall(r"\[([^\[\]]+)\]", job.output.name or ""))
         self._seen = Seen()
         self._into_input = _way_into_input(job, base, self._folder)
         self._check_cells()
@@ -96,10 +98,11 @@ class _Maker:
         """Yield all tasks, in order."""
         if self._job.input is None:
             for material in materials(self._job, self._base, self._folder):
-                yield from self._of_rows(material, rows_of(self._job.prompts, self._base))
+                yield from self._of_rows(material, rows_of(self._job.prompts, self._base, self._columns))
+            yield from self._unused_wildcards()
             return
         rows: list[Row] = []
-        for row in rows_of(self._job.prompts, self._base):
+        for row in rows_of(self._job.prompts, self._base, self._columns):
             if len(rows) >= MOST_ROWS_PER_IMAGE:
                 raise UsageError(
                     f"there are more than {MOST_ROWS_PER_IMAGE} prompts for each image of the folder: use fewer"
@@ -110,6 +113,13 @@ class _Maker:
                 yield row
         for material in materials(self._job, self._base, self._folder, self._listdir):
             yield from self._of_rows(material, iter(rows))
+        yield from self._unused_wildcards()
+
+    def _unused_wildcards(self) -> Iterator[Skipped]:
+        folder = self._job.prompts.wildcards
+        if folder is not None and not self._wildcards.used and self._has(_sha256(folder)):
+            reason = "no prompt names a wildcard, so this folder of them is not used"
+            yield Skipped(input=plain(folder, 200), reason=reason, kind="unused_wildcards")
 
     def _of_rows(self, material: Material | Skipped, rows: Iterator[Row | Skipped]) -> Iterator[BatchTask | Skipped]:
         if isinstance(material, Skipped):

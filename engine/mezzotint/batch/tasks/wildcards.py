@@ -1,5 +1,6 @@
 """Wildcards: `__animal__` stands for a line of animal.txt in a folder, and lines may contain wildcards."""
 
+import bisect
 import hashlib
 import itertools
 import math
@@ -7,13 +8,18 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias, TypeVar
 
-from mezzotint.batch_protocol import MOST_DRAWN, MOST_WILDCARD_TEXT, WILDCARD_NAME, DrawRequest
+from mezzotint.batch.tasks.yaml_wildcards import yaml_wildcards
+from mezzotint.batch_protocol import MOST_DRAWN, MOST_WILDCARD_TEXT, WILDCARD_GLOB, WILDCARD_NAME, DrawRequest
 from mezzotint.catalog.place import at_home
 from mezzotint.checkpoints.plain_text import plain
-from mezzotint.checkpoints.regular_file import read_limited
+from mezzotint.checkpoints.regular_file import is_file, read_limited
 from mezzotint.errors import ModelRefused, StorageError, UsageError
+from mezzotint.jobs.choices.tree import BOUND, Choice, Passage, as_alternative, joined, parsed, weighted
+from mezzotint.jobs.choices.variables import escaped, settled
 from mezzotint.jobs.matrix import alternatives
+from mezzotint.library.completion.completer import wildcard_names
 from mezzotint.request_protocol import MAX_PROMPT
 from mezzotint.values.basic import is_text
 
@@ -24,11 +30,11 @@ _MOST_LINES = 100_000
 _MOST_TEXT = 64 << 20  # characters of all prompts of a row
 _FIRST_STAND_IN = 0xF0000  # private-use characters, which no prompt needs
 
-_WILDCARD = re.compile(f"__({WILDCARD_NAME})__")
-_INNERMOST = re.compile(r"\{([^{}]*)\}")
-_ESCAPED = re.compile(r"\\([{|}\\])")
-_HIDDEN = {mark: chr(0xFDD0 + number) for number, mark in enumerate("{|}\\")}  # noncharacters, while drawing choices
-_SHOWN = {ord(hidden): mark for mark, hidden in _HIDDEN.items()}
+_WILDCARD = re.compile(f"__({WILDCARD_GLOB})__")
+_SEVERAL = re.compile(rf"((?<!\\)\{{{BOUND})\s*+__(?P<name>{WILDCARD_GLOB})__(?=\s*+\}})")
+
+_Lines: TypeAlias = tuple[tuple[str, ...], tuple[float, ...]]  # and the weight of each
+T = TypeVar("T")
 
 
 class Wildcards:
@@ -37,28 +43,47 @@ class Wildcards:
     def __init__(self, folder: Path | None, given: Mapping[str, str] = MappingProxyType({})) -> None:
         """`given`: texts by name, instead of those in files."""
         self._folder, self._given = folder, given
-        self._lines: dict[str, tuple[str, ...]] = {}
+        self._lines: dict[str, _Lines] = {}
+        self._yaml: Mapping[str, tuple[str, ...]] | None = None
         self._texts: dict[str, tuple[str, ...]] = {}
 
     def every(self, prompt: str) -> tuple[str, ...]:
         """Return every expansion of a prompt, last choice varying fastest. Raises UsageError if there are too many."""
-        return self._expanded(prompt, ())
+        found: list[str] = []
+        for text in settled(prompt, lambda value: map(escaped, self.every(value))):
+            found.extend(self._expanded(text, ()))
+            if len(found) > MOST_PROMPTS:
+                raise UsageError(f"the variables of the prompt expand to more than {MOST_PROMPTS} prompts, {_TOO_MANY}")
+        return tuple(found)
 
     def drawn(self, prompt: str, seed: int) -> str:
         """Return the expansion drawn by a seed, reproducible on every machine."""
         draw = _Draw(seed)
+        return self._drawn(next(settled(prompt, lambda value: (escaped(self._drawn(value, draw)),))), draw)
+
+    def _drawn(self, prompt: str, draw: "_Draw") -> str:
         for _ in range(DEEPEST + 1):
-            prompt = draw.choices(_hidden(prompt))
+            prompt = draw.choices(self._with_several(prompt))
             if len(prompt) > MAX_PROMPT:
                 raise UsageError(f"the prompt grows to {len(prompt)} characters; at most {MAX_PROMPT} are allowed")
             if self._folder is None or not _WILDCARD.search(prompt):
-                return _plain(prompt)
-            prompt = _WILDCARD.sub(lambda found: draw.one_of(self._of(found[1])), _escaped(prompt))
+                return prompt
+            prompt = _WILDCARD.sub(lambda found: draw.one_of(*self._of(found[1])), escaped(prompt))
         raise UsageError(f"wildcards are nested more than {DEEPEST} deep: '{plain(prompt, 60)}'")
+
+    def _with_several(self, prompt: str) -> str:
+        """Return a prompt in which the lines of a wildcard, several of which are taken, are written as alternatives."""
+        if self._folder is None or "$$" not in prompt:
+            return prompt
+        return _SEVERAL.sub(lambda found: found[1] + self._as_alternatives(found["name"]), prompt)
+
+    def _as_alternatives(self, name: str) -> str:
+        return "|".join(f"{weight:f}::{as_alternative(text)}" for text, weight in zip(*self._of(name), strict=True))
 
     # ---- all expansions
 
     def _expanded(self, text: str, within: tuple[str, ...]) -> tuple[str, ...]:
+        text = self._with_several(text)
         if self._folder is None or not _WILDCARD.search(text):
             return alternatives(text, limit=MOST_PROMPTS)
         stand_ins = _stand_ins(text)
@@ -81,7 +106,7 @@ class Wildcards:
         if len(way) > DEEPEST:
             raise UsageError(f"wildcards are nested more than {DEEPEST} deep: {plain(' > '.join(way))}")
         if name not in self._texts:
-            found = tuple(dict.fromkeys(text for line in self._of(name) for text in self._expanded(line, way)))
+            found = tuple(dict.fromkeys(text for line in self._of(name)[0] for text in self._expanded(line, way)))
             if len(found) > MOST_PROMPTS:
                 raise UsageError(f"the wildcard __{plain(name)}__ expands to {len(found)} texts, {_TOO_MANY}")
             self._texts[name] = found
@@ -89,15 +114,37 @@ class Wildcards:
 
     # ---- files
 
-    def _of(self, name: str) -> tuple[str, ...]:
+    @property
+    def used(self) -> bool:
+        """Whether a prompt named a wildcard so far."""
+        return bool(self._lines)
+
+    def _of(self, name: str) -> "_Lines":
         if name not in self._lines:
-            self._lines[name] = self._read(name)
+            self._lines[name] = self._matching(name) if "*" in name else self._read(name)
         return self._lines[name]
 
-    def _read(self, name: str) -> tuple[str, ...]:
+    def _matching(self, pattern: str) -> "_Lines":
+        """The lines of all wildcards whose names match, in order of their names."""
+        folder = self._folder or Path()
+        names = sorted({*self._given, *wildcard_names(folder), *self._from_yaml(folder)})
+        each = [self._of(name) for name in names if _like(pattern).fullmatch(name) and is_wildcard_name(name)]
+        if not each:
+            raise UsageError(f"no wildcard in {plain(folder, 200)} has a name like __{plain(pattern)}__")
+        return tuple(text for texts, _ in each for text in texts), tuple(one for _, weights in each for one in weights)
+
+    def _read(self, name: str) -> "_Lines":
+        folder = self._folder or Path()
         if name in self._given:
             return _lines_of(self._given[name].encode(errors="surrogateescape"), name)
-        return _lines_of(wildcard_data(self._folder or Path(), name), name)
+        if not is_file(wildcard_path(folder, name)) and name in self._from_yaml(folder):
+            return _weighed(self._from_yaml(folder)[name])
+        return _lines_of(wildcard_data(folder, name), name)
+
+    def _from_yaml(self, folder: Path) -> Mapping[str, tuple[str, ...]]:
+        if self._yaml is None:
+            self._yaml = yaml_wildcards(folder)
+        return self._yaml
 
 
 def is_wildcard_name(name: str) -> bool:
@@ -162,7 +209,7 @@ def _filled(text: str, chosen: dict[str, str]) -> str:
     return text.translate({ord(mark): words for mark, words in chosen.items()}) if chosen else text
 
 
-def _lines_of(data: bytes, name: str) -> tuple[str, ...]:
+def _lines_of(data: bytes, name: str) -> _Lines:
     text = data.decode("utf-8-sig", "surrogateescape")
     lines = [line.strip() for line in text.splitlines()[:_MOST_LINES]]
     kept = tuple(line for line in lines if line and not line.startswith("#"))
@@ -170,7 +217,18 @@ def _lines_of(data: bytes, name: str) -> tuple[str, ...]:
         raise UsageError(f"the wildcard __{plain(name)}__ has no lines: write one text per line")
     if not all(map(is_text, kept)):
         raise UsageError(f"the file of the wildcard __{plain(name)}__ is not valid UTF-8: save it as UTF-8")
-    return kept
+    return _weighed(kept)
+
+
+def _weighed(lines: Sequence[str]) -> _Lines:
+    texts, weights = zip(*map(weighted, lines), strict=True)
+    return texts, weights
+
+
+def _like(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*+)", pattern)
+    kinds = {"*": "[^/]*+"}
+    return re.compile("".join(kinds.get(part, ".*") if part.startswith("*") else re.escape(part) for part in parts))
 
 
 # ---- drawing one expansion
@@ -182,33 +240,37 @@ class _Draw:
     def __init__(self, seed: int) -> None:
         self._seed, self._count = seed, 0
 
-    def one_of(self, texts: Sequence[str]) -> str:
-        """Draw one of the texts."""
+    def one_of(self, options: Sequence[T], weights: Sequence[float]) -> T:
+        """Draw one of the options."""
+        return options[self._index(weights)]
+
+    def choices(self, text: str) -> str:
+        """Return the text with the alternatives drawn at each place, innermost first, and without backslashes."""
+        tree, choices = parsed(text)
+        return joined(tree, {id(one): self._taken(one) for one in sorted(choices, key=lambda one: one.height)})
+
+    def _taken(self, choice: Choice) -> list[Passage]:
+        left, weights = list(choice.options), list(choice.weights)
+        most = min(choice.most, len(left))
+        least = min(choice.least, most)
+        number = least if least == most else least + self._number() % (most - least + 1)
+        if number == 1:
+            return [self.one_of(left, weights)]
+        taken = []
+        for _ in range(number):
+            index = self._index(weights)
+            taken.append(left.pop(index))
+            del weights[index]
+        return taken
+
+    def _index(self, weights: Sequence[float]) -> int:
+        number, total = self._number(), sum(weights)
+        if total == 0 or min(weights) == max(weights):
+            return number % len(weights)
+        return min(bisect.bisect_right(list(itertools.accumulate(weights)), number / 2**64 * total), len(weights) - 1)
+
+    def _number(self) -> int:
         self._count += 1
         if self._count > MOST_CHOICES:
             raise UsageError(f"the prompt asks for more than {MOST_CHOICES} choices: simplify it")
-        digest = hashlib.sha256(f"{self._seed}/{self._count}".encode()).digest()
-        return texts[int.from_bytes(digest[:8], "big") % len(texts)]
-
-    def choices(self, text: str) -> str:
-        """Return the text with one alternative drawn at each place, innermost first."""
-        while _INNERMOST.search(text):
-            text = _INNERMOST.sub(self._chosen, text)
-        return text
-
-    def _chosen(self, found: re.Match[str]) -> str:
-        """Braces without a bar are plain text."""
-        inside = found[1]
-        return self.one_of(inside.split("|")) if "|" in inside else f"{_HIDDEN['{']}{inside}{_HIDDEN['}']}"
-
-
-def _hidden(text: str) -> str:
-    return _ESCAPED.sub(lambda found: _HIDDEN[found[1]], text)
-
-
-def _escaped(text: str) -> str:
-    return text.translate({hidden: f"\\{mark}" for hidden, mark in _SHOWN.items()})
-
-
-def _plain(text: str) -> str:
-    return text.translate(_SHOWN)
+        return int.from_bytes(hashlib.sha256(f"{self._seed}/{self._count}".encode()).digest()[:8], "big")

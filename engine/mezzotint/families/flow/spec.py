@@ -21,6 +21,7 @@ class FlowSpec:
     instruction_tokens: int = 0  # of the template before the prompt, dropped after encoding
     limits: Mapping[str, int] = field(default_factory=dict)  # tokens by text encoder, if it takes fewer
     template: str = "{prompt}"  # chat templates in model files are programs, and never run
+    bounds_prompt: bool = False  # whether the limits are of the prompt alone, without its template
     patch: int = 2  # side of a patch in latents
     guidance: Guidance = "cfg"  # or a scale that the network embeds
     guidance_of: Mapping[str, Guidance] = field(default_factory=dict)  # by variant, where it differs

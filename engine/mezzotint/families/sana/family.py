@@ -54,6 +54,7 @@ class Sana(FlowFamily):
         max_tokens=300,
         instruction_tokens=300,  # fewer, by Gemma's count
         limits={"text_encoder": 298},
+        bounds_prompt=True,
         template=INSTRUCTION + "{prompt}",
         patch=1,
     )

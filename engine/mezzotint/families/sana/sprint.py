@@ -38,6 +38,7 @@ class SanaSprint(Sana):
         max_tokens=Sana.spec.max_tokens,
         instruction_tokens=Sana.spec.instruction_tokens,
         limits=Sana.spec.limits,
+        bounds_prompt=Sana.spec.bounds_prompt,
         template=Sana.spec.template,
         patch=Sana.spec.patch,
         guidance="embedded",

@@ -15,7 +15,8 @@ def shape_of(conditioning: Conditioning) -> Hashable:
     tensors = tuple(
         (name, _joinable(name, each, conditioning), each.dtype) for name, each in sorted(conditioning.tensors.items())
     )
-    return conditioning.guided, conditioning.sampling, bool(conditioning.lengths), tensors
+    later = tuple((first, shape_of(each)) for first, each in conditioning.later)
+    return conditioning.guided, conditioning.sampling, bool(conditioning.lengths), tensors, later
 
 
 def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
@@ -31,7 +32,16 @@ def joined(conditionings: Sequence[Conditioning]) -> Conditioning:
         for name in first.tensors
     }
     lengths = tuple(length for half in range(halves) for each in conditionings for length in _half(each, half, halves))
-    return replace(first, tensors=tensors, lengths=lengths)
+    rows = zip(*(each.later for each in conditionings), strict=True)  # of one shape, so they begin at the same steps
+    later = tuple((each[0][0], joined([one for _, one in each])) for each in rows)
+    return replace(first, tensors=tensors, lengths=lengths, later=later)
+
+
+def at_evaluation(conditioning: Conditioning, index: int) -> Conditioning:
+    """The conditioning at an evaluation of a stage, from 0: prompts that change replace the tensors of the first."""
+    now = [each for first, each in conditioning.later if first <= index][-1:]
+    tensors = conditioning.tensors | (now[0].tensors if now else {})
+    return replace(conditioning, tensors=tensors, lengths=(now or [conditioning])[0].lengths, later=())
 
 
 def with_regions(base: Conditioning, others: Sequence[Conditioning]) -> Conditioning:
@@ -82,5 +92,9 @@ def _padded(conditioning: Conditioning, length: int) -> dict[str, torch.Tensor]:
 
 
 def moved(conditioning: Conditioning, device: torch.device) -> Conditioning:
-    """The conditioning on another device."""
-    return replace(conditioning, tensors={name: each.to(device) for name, each in conditioning.tensors.items()})
+    """The conditioning on another device; what several steps share stays shared."""
+    known = {id(each): moved(each, device) for _, each in conditioning.later}
+    tensors = {name: each.to(device) for name, each in conditioning.tensors.items()}
+    return replace(
+        conditioning, tensors=tensors, later=tuple((first, known[id(each)]) for first, each in conditioning.later)
+    )

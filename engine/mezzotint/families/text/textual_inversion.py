@@ -2,12 +2,11 @@
 
 Files are safetensors, or tensors in a pickle, which is read without unpickling. SDXL files contain `clip_l` and
 `clip_g`; any other file with a single tensor of vectors is for the encoder that matches its width. The word is the file
-name without its suffix; prompts match it as a whole word, ignoring case, and it stands for its vectors in order. An
-encoder for which a file has no vectors reads the word as plain text. The model is not changed: the vectors are
-substituted during a single call.
+name without its suffix; prompts match it as a whole word, ignoring case, also after `embedding:`, and it stands for its
+vectors in order. An encoder for which a file has no vectors reads the word as plain text. The model is not changed: the
+vectors are substituted during a single call.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.read import read_tensors
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.text.clip_prompt import CHUNK_CAPACITY
+from mezzotint.families.text.foreign_syntax import word_pattern
 
 if TYPE_CHECKING:
     import torch
@@ -65,19 +65,19 @@ class Vocabulary:
                 first = len(self.vectors)
                 self.vectors.extend(inversion.vectors[key])
                 self._ids[inversion.word.lower()] = [-1 - index for index in range(first, len(self.vectors))]
-        longest_first = sorted(self._ids, key=len, reverse=True)
-        words = "|".join(map(re.escape, longest_first))
-        self._pattern = re.compile(rf"(?<!\w)({words})(?!\w)", re.IGNORECASE) if words else None
+        self._pattern = word_pattern(list(self._ids)) if self._ids else None
 
     def tokenize(self, text: str, tokenize: Callable[[str], Sequence[int]]) -> list[int]:
         """Token ids of the text, including the learned tokens in it."""
         if self._pattern is None:
             return list(tokenize(text))
         ids: list[int] = []
-        for number, piece in enumerate(self._pattern.split(text)):
-            learned = self._ids.get(piece.lower()) if number % 2 else None
-            ids.extend(tokenize(piece) if learned is None else learned)
-        return ids
+        at = 0
+        for found in self._pattern.finditer(text):
+            ids.extend(tokenize(text[at : found.start()]))
+            ids.extend(self._ids[(found[1] or found[2]).lower()])
+            at = found.end()
+        return [*ids, *tokenize(text[at:])]
 
 
 @contextmanager

@@ -131,6 +131,8 @@ class TrainingRun:
         examples = examples_of(prepared, self._folder, self._catalog, processes, self._tell, self._cancelled)
         if processes.is_first:
             examples.encode(encoders, sampler)
+            for line in encoders.cut_captions():
+                self._notice("caption_cut", line)
             processes.wait()
         sampler.conditionings = processes.given(sampler.conditionings)
         ladder.enter("network")

@@ -175,3 +175,12 @@ def test_files(tmp_path):
     path.write_bytes("é".encode("latin-1"))
     with pytest.raises(UsageError, match="UTF-8"):
         read_job(path)
+
+
+def test_long_names_and_files_of_toml_are_refused_at_once(tmp_path):
+    with pytest.raises(UsageError, match="not valid TOML: a name has more than 32 parts"):
+        parse_job(b"version = 1\n" + b"settings." * 20_000 + b"x = 1", "job.toml")
+    path = tmp_path / "job.toml"
+    path.write_bytes(b"#" * (4 << 20) + b"#")
+    with pytest.raises(StorageError, match="larger than"):
+        read_job(path)

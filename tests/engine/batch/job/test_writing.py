@@ -169,3 +169,12 @@ def test_files_are_whole_and_replace_nothing(tmp_path):
 def test_many_prompts_stand_one_to_a_line():
     text = toml_of(JobFile(prompts=Prompts(list=tuple(f"prompt number {number}" for number in range(9)))))
     assert text.count("\n    ") == 9
+
+
+def test_a_job_too_long_for_toml_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("mezzotint.batch.job.writing.MOST_TOML_BYTES", 100)
+    job = JobFile(prompts=Prompts(list=("a very long prompt",) * 10))
+    with pytest.raises(UsageError, match=r"read up to 100: save it as \.json"):
+        write_job(job, tmp_path / "job.toml")
+    write_job(job, tmp_path / "job.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["job.json"]

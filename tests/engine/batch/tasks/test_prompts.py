@@ -49,7 +49,8 @@ def test_columns_fill_the_template_and_stay_plain_text(rows, tmp_path):
 
 def test_a_template_that_names_no_column_is_told(rows, tmp_path):
     (tmp_path / "t.csv").write_text("thing\nhouse\n")
-    (found,) = rows(table="t.csv", template="a {think}")
+    found, told = rows(table="t.csv", template="a {think}")
+    assert told.reason == "columns that nothing uses: thing"
     assert "'think'" in found.reason
     assert "thing" in found.reason
 

@@ -98,3 +98,33 @@ def test_any_bytes_give_rows_or_one_error(tmp_path_factory, data, name):
             assert isinstance(row, BadRow) or all(isinstance(column, str) for column in row.cells)
     except UsageError as error:
         assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("order", ["utf-16-le", "utf-16-be"])
+def test_unicode_text_of_spreadsheets(tmp_path, order):
+    data = ("\ufeff" + "prompt\tSeed\r\nein Haus, grün\t7\r\n").encode(order)
+    (row,) = table(tmp_path, data)
+    assert row.cells == {"prompt": "ein Haus, grün", "Seed": "7"}
+    assert list(lines_of(tmp_path / "t.csv"))[1] == "ein Haus, grün\t7\n"
+    with pytest.raises(UsageError, match="begins like UTF-16 and is not"):
+        table(tmp_path, data[:-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("sep=;\r\na;b\r\n1;2,5\r\n", "t.csv"),
+        ('"sep=\t"\na\tb\n1\t2,5\n', "t.csv"),
+        ("a\tb\n1\t2,5\n", "t.csv"),
+        ("a;b\n1;2,5\n", "t.tsv"),
+        ("a;b;;\n1;2,5;;\n", "t.csv"),
+    ],
+)
+def test_separators_and_empty_columns_of_spreadsheets(tmp_path, text, name):
+    (row,) = table(tmp_path, text, name)
+    assert row.cells == {"a": "1", "b": "2,5"} and row.number == text.count("\n")
+
+
+def test_cells_behind_the_last_column_are_told(tmp_path):
+    rows = table(tmp_path, "a,b,\n1,2,3\n1,2,\n")
+    assert [type(row) for row in rows] == [BadRow, TableRow]

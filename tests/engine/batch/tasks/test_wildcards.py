@@ -143,3 +143,46 @@ def test_what_is_drawn_depends_on_the_seed_alone(tmp_path):
         drawn(DrawRequest(prompt="__fish__", wildcards=str(tmp_path), seeds=(1,)))
     with pytest.raises(UsageError, match="1001 prompts of 1 characters are too many"):
         drawn(DrawRequest(prompt="a", wildcards="", seeds=(1,) * 1001))
+
+
+def test_weighted_lines_globs_and_several_of_a_wildcard(folder):
+    (folder / "colours").mkdir()
+    write(folder / "colours", warm=["20::red", "orange"], cold=["blue", "a|b"])
+    found = write(folder, other=["x"])
+    assert found.every("__colours/*__") == ("blue", "a|b", "red", "orange")
+    assert found.every("__**r*__") == ("red", "orange", "x")
+    assert found.every("{2$$ & $$__colours/warm__}") == ("red & orange",)
+    drawn = [found.drawn("__colours/warm__", seed) for seed in range(40)]
+    assert drawn.count("red") > 30 and "orange" in drawn
+    pairs = {found.drawn("{2$$ & $$__colours/cold__}", seed) for seed in range(20)}
+    assert pairs == {"blue & a|b", "a|b & blue"}
+    with pytest.raises(UsageError, match=r"no wildcard in .* has a name like __nothing\*__"):
+        found.every("__nothing*__")
+
+
+def test_what_is_drawn_by_weights_numbers_and_variables():
+    found = Wildcards(None)
+    drawn = [found.drawn("{0::never|9::often|1::seldom}", seed) for seed in range(60)]
+    assert "never" not in drawn and drawn.count("often") > 40 and "seldom" in drawn
+    several = {found.drawn("{1-2$$+$$a|b}", seed) for seed in range(40)}
+    assert several == {"a", "b", "a+b", "b+a"}
+    for seed in range(10):
+        one, other = found.drawn("${x=!{red|blue|green}}${x} ${x}", seed).split()
+        assert one == other
+
+
+def test_whether_a_wildcard_was_named(folder):
+    found = write(folder, a=["1"])
+    found.drawn("no {x|y}", 1)
+    assert not found.used
+    found.drawn("__a__", 1)
+    assert found.used
+
+
+def test_nested_choices_are_drawn_in_linear_time():
+    """At the square of the depth this would take minutes."""
+    found = Wildcards(None)
+    assert found.drawn("{" * 16_000 + "a" + "}" * 16_000, 1) == "{" * 16_000 + "a" + "}" * 16_000
+    assert len(found.drawn("{" * 30_000 + "{a|b}" + "}" * 30_000, 1)) == 60_001
+    with pytest.raises(UsageError, match="more than 1000 choices"):
+        found.drawn("{a|" * 16_000 + "b" + "}" * 16_000, 1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mezzotint.families.family import Conditioning
 from mezzotint.families.pixart.family import PixArt
-from mezzotint.families.text.conditionings import joined, moved, part_of, shape_of
+from mezzotint.families.text.conditionings import at_evaluation, joined, moved, part_of, shape_of
 from mezzotint.protocol import Sampling
 
 
@@ -78,3 +78,21 @@ def test_one_image_and_words_between_padding_keep_all_of_it():
     one = words(5)
     assert same(PixArt().join([one]), one)
     assert PixArt().join([words(5, told=False)] * 2).tensors["text"].shape == (4, 300, 4)
+
+
+def test_prompts_that_change_replace_the_tensors_of_text_alone():
+    first = replace(said(0), tensors=said(0).tensors | {"mask": torch.ones(1)}, later=((2, said(1)), (3, said(2))))
+    at = [at_evaluation(first, index) for index in range(5)]
+    assert [each.tensors["text"][1, 0, 0].item() for each in at] == [1, 1, 2, 3, 3]
+    assert all("mask" in each.tensors and each.later == () for each in at)
+
+
+def test_images_whose_prompts_change_are_joined_at_the_same_steps_only():
+    one, other, apart = (
+        replace(said(number), later=((step, said(number + 5)),)) for number, step in ((0, 2), (1, 2), (2, 3))
+    )
+    assert shape_of(one) == shape_of(other) != shape_of(apart)
+    assert shape_of(one) != shape_of(said(0))
+    together = moved(joined([one, other]), torch.device("cpu"))
+    assert at_evaluation(together, 1).tensors["text"][:, 0, 0].tolist() == [-1, -2, 1, 2]
+    assert at_evaluation(together, 2).tensors["text"][:, 0, 0].tolist() == [-6, -7, 6, 7]

@@ -9,7 +9,7 @@ from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProject
 
 from mezzotint.errors import MezzotintError, ModelRefused, UsageError
 from mezzotint.families.text.clip_encode import ClipEncoder, encode_pair
-from mezzotint.families.text.textual_inversion import Vocabulary, load_inversions, vectors_in_place
+from mezzotint.families.text.textual_inversion import Inversion, Vocabulary, load_inversions, vectors_in_place
 
 WIDTHS = {"clip_l": 16, "clip_g": 32}
 
@@ -279,3 +279,15 @@ def test_pickles_that_do_not_fit_are_refused(tmp_path, content, reason):
     torch.save(content, tmp_path / "x.pt")
     with pytest.raises(ModelRefused, match=reason):
         load_inversions([tmp_path / "x.pt"], WIDTHS)
+
+
+def test_words_after_their_prefix_stand_for_the_same_vectors():
+    learned = Inversion(word="Ink.v2", path=None, vectors={"clip_l": torch.zeros(2, 4)})
+    vocabulary = Vocabulary([learned], "clip_l")
+
+    def ids(text):
+        return vocabulary.tokenize(text, lambda rest: [len(rest)])
+
+    for named in ("embedding:ink.v2", "embedding:styles/Ink.v2.safetensors", "INK.V2", "embedding:INK.V2.pt"):
+        assert ids(f"a {named}, b") == [2, -1, -2, 3]
+    assert ids("embedding:ink.v22")[0] > 0

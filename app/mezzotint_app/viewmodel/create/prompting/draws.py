@@ -12,7 +12,7 @@ from mezzotint_app.stored import Stored
 
 DELAY = 250  # milliseconds
 _SHOWN = (1, 2, 3)  # seeds of the examples
-_WILDCARD = re.compile(r"__\w[\w./-]{0,200}?__")
+_WILDCARD = re.compile(r"__[\w*][\w.*/-]{0,200}?__")
 
 
 class PromptDraws(QObject):

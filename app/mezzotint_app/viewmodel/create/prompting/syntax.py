@@ -4,12 +4,15 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from mezzotint.values.prompt_editing import changing_marks
 from mezzotint_app.viewmodel.create.prompting.weights import groups
 
 Meaning = Literal["stronger", "weaker", "quiet", "tag", "wildcard", "choice", "error"]
 
 _LORA = re.compile(r"<(?:lora|lyco):[^<>]*>")
-_WILDCARD = re.compile(r"__\w[\w./-]{0,200}?__")
+_WILDCARD = re.compile(r"__[\w*][\w.*/-]{0,200}?__")
+_VARIABLE = re.compile(r"(?<![\\$])\$\{\s*+\w{1,60}\s*+(?:=!?|:|\})")
+_NUMBERS = re.compile(r"(?<=[{|])\s*+(?:[\d -]{1,9}\$\$(?:[^{|}$]{0,200}\$\$)?+\s*+)?+(?:\d{0,9}\.?\d{1,9}::)?+")
 _BRACKET = re.compile(r"\\[\\()\[\]{}|]|[()\[\]{}|]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 
@@ -24,10 +27,12 @@ class Mark:
 
 
 def marks(text: str) -> tuple[Mark, ...]:
-    """Return weights, LoRA tags, wildcards, alternatives and brackets without a partner."""
+    """Return weights, LoRA tags, what is drawn, what changes from step to step, and brackets without a partner."""
     found = list(_weights(text)) if "(" in text else []
-    for pattern, meaning in ((_LORA, "tag"), (_WILDCARD, "wildcard")):
+    kinds = ((_LORA, "tag"), (_WILDCARD, "wildcard"), (_VARIABLE, "choice"), (_NUMBERS, "quiet"))
+    for pattern, meaning in kinds:
         found += [Mark(start=one.start(), end=one.end(), meaning=meaning) for one in pattern.finditer(text)]  # type: ignore[arg-type]
+    found += [Mark(start=start, end=end, meaning="choice") for start, end in changing_marks(text)]
     return (*found, *_brackets(text))
 
 

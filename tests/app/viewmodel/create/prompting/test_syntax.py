@@ -22,6 +22,16 @@ def test_weights_tags_wildcards_and_alternatives():
     assert not meanings(text, "error")
 
 
+def test_what_changes_and_what_is_drawn():
+    text = r"a [cat:dog:0.5] [x|y] [weak] {2$$ and $$a|3::b} ${hue=red} ${hue} __a/*__ \[p:q:1\]"
+    assert meanings(text, "wildcard") == {("__a/*__", "wildcard")}
+    assert meanings(text, "choice") == {
+        (part, "choice") for part in ("[", ":", ":0.5]", "|", "]", "{", "}", "${hue=", "${hue}")
+    }
+    assert {"2$$ and $$", "3::"} <= {part for part, _ in meanings(text, "quiet")}
+    assert not meanings(text, "error")
+
+
 @pytest.mark.parametrize(
     ("text", "places"),
     [("(a", [0]), ("a)", [1]), ("[a) b]", [2]), ("{a|b", [0]), (r"\(a\)", []), ("a | b", []), ("((a)", [0])],

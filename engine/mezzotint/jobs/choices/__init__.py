@@ -1,0 +1,1 @@
+"""Choices and variables in prompts: their grammar, and what they become."""

@@ -1,0 +1,1 @@
+"""Prompts that change from step to step."""
