@@ -6,6 +6,7 @@ _COMFYUI_SAMPLERS = {
     "euler_ancestral": "euler_a",
     "dpmpp_2m_sde_gpu": "dpmpp_2m_sde",
     "uni_pc": "unipc",
+    "uni_pc_bh2": "unipc",
 }
 _INVOKEAI = {
     "ddim": ("ddim", None),
@@ -23,7 +24,7 @@ _INVOKEAI = {
     "lcm": ("lcm", None),
 }
 _OUR_SAMPLERS = {shown.lower(): ours for ours, shown in SAMPLERS.items()}
-_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()}
+_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()} | {"uniform": "normal"}
 
 
 def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
@@ -42,6 +43,11 @@ def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, s
 def from_comfyui(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
     """Our names for those of ComfyUI and SwarmUI."""
     return None if sampler is None else _COMFYUI_SAMPLERS.get(sampler, sampler), schedule
+
+
+def our_names(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
+    """Our names for any of these programs' names, as users type them; names that we lack stay."""
+    return from_a1111(*from_comfyui(sampler, schedule))
 
 
 def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:

@@ -45,8 +45,8 @@ def plan_schedule(
 ) -> StageSchedule:
     """Plan the whole schedule, its last `strength` of steps, or what the previous stage left; ends at `until`."""
     scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
-    set_steps(scheduler, setup.sampling.steps, device, setup.scheduler.flow)
-    set_steps(in_ram, setup.sampling.steps, flow=setup.scheduler.flow)
+    set_steps(scheduler, setup.scheduler, setup.sampling.steps, device)
+    set_steps(in_ram, setup.scheduler, setup.sampling.steps)
     order = int(scheduler.order)
     begin = 0
     if strength is not None:
@@ -170,7 +170,10 @@ def _mix(schedule: StageSchedule, index: int) -> tuple[float, float]:
     timestep, one, zero = scheduler.timesteps[position : position + 1], torch.ones(1), torch.zeros(1)
     if hasattr(scheduler, "add_noise"):
         return float(scheduler.add_noise(one, zero, timestep)), float(scheduler.add_noise(zero, one, timestep))
-    return float(scheduler.scale_noise(one, timestep, zero)), float(scheduler.scale_noise(zero, timestep, one))
+    if hasattr(scheduler, "scale_noise"):
+        return float(scheduler.scale_noise(one, timestep, zero)), float(scheduler.scale_noise(zero, timestep, one))
+    sigma = float(scheduler.sigmas[position])  # of flow
+    return 1 - sigma, sigma
 
 
 def carry_over(

@@ -11,7 +11,7 @@ from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
 from mezzotint.sampling_protocol import shared_with_refiner
 from mezzotint_app.viewmodel.create.controls import controls_of
-from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
+from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 from mezzotint_app.viewmodel.option_texts import label
 
@@ -186,18 +186,13 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
     steps = _accepted(translate("Create", "steps"), metadata.steps, OPTIONS["steps"].fits, left_out)
     guidance = _accepted(translate("Create", "guidance"), metadata.guidance_scale, OPTIONS["guidance"].fits, left_out)
     sampler = _accepted(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
-    schedule = _accepted(
-        translate("Create", "schedule"),
-        metadata.schedule,
-        lambda name: name in SCHEDULES and go_together(sampler, name),
-        left_out,
-    )
+    schedule = _accepted(translate("Create", "schedule"), metadata.schedule, SCHEDULES.__contains__, left_out)
     found: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
     for name in ("variation-seed", "variation-strength"):
         key, one = name.replace("-", "_"), OPTIONS[name]
         found[key] = _accepted(label(one), getattr(metadata, key), one.fits, left_out)
     if sampler is not None:
-        onto = replace(onto, schedule=None)  # the previous schedule may not suit this sampler
+        onto = replace(onto, schedule=None)  # the image's sampler had another
     size = metadata.width, metadata.height
     if all(side is not None and 0 < side <= 1 << 16 for side in size):
         found["width"], found["height"] = size
