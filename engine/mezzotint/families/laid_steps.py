@@ -19,7 +19,7 @@ def lay_steps(
     flow_shift: float | None,
     mu: object,
 ) -> None:
-    """Set sigmas and timesteps; ValueError for too many steps. `flow_shift`: of a flow model; `mu`: what its class needs."""
+    """Set sigmas and timesteps; ValueError for too many steps. `flow_shift` and `mu`: of a flow model."""
     scheduler.set_timesteps(2, device=device, **({} if mu is None else {"mu": mu}))  # resets the rest of its state
     train = int(scheduler.config.num_train_timesteps)
     levels = table_levels(_trained_sigmas(scheduler)) if flow_shift is None else flow_levels(flow_shift, train)

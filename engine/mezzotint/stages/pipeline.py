@@ -22,6 +22,7 @@ from mezzotint.families.flow.references import with_references
 from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved, with_regions
 from mezzotint.images.writing import write_preview
+from mezzotint.memory.interruption import cancellable
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.perception.preparing import ControlPreparation
 from mezzotint.protocol import (
@@ -163,8 +164,8 @@ class Pipeline:
 
     @contextmanager
     def attending(self, session: AttentionSession) -> Iterator[None]:
-        """Context manager: use the session for attention in all networks."""
-        with attending(session, self.networks()):
+        """Context manager: use the session for attention in all networks, which are left once the job is cancelled."""
+        with attending(session, self.networks()), cancellable(self.networks(), self._cancelled):
             self._session = session
             for model in self._models:
                 model.attention = None if session.used == "sdpa" else session

@@ -14,6 +14,7 @@ from torch import Tensor
 from mezzotint.errors import Cancelled, ModelRefused, OutOfMemory
 from mezzotint.memory.footprints.live_memory import counted
 from mezzotint.memory.footprints.tracing import faked
+from mezzotint.memory.interruption import cancellable
 from mezzotint.memory.shortage import is_shortage
 from mezzotint.memory.tiling import in_tiles, starts
 from mezzotint.protocol import IsCancelled
@@ -133,7 +134,7 @@ class Enlarger:
             self.on_tile(done, count)
             return made.float().cpu()
 
-        with torch.inference_mode():
+        with torch.inference_mode(), cancellable([self.upscaler.network], self.cancelled):
             return in_tiles(make, pixels, tile, takes=1, gives=self.upscaler.scale, overlap=overlap)
 
     def _tile_and_overlap(self) -> tuple[int, int]:
