@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from mezzotint import codec
-from mezzotint.errors import ProtocolError, UsageError
+from mezzotint.errors import MezzotintError, ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, ModelRef, Output, Stage
@@ -15,6 +15,7 @@ from mezzotint.values.sizes import AUTO_TILE
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields with the same value in JSON
+_USUAL_SIZE, _USUAL_MULTIPLE = (1024, 1024), 8  # pixels
 _FITTING = 32  # pixels: all models take multiples of this
 _TITLE = 200  # characters
 
@@ -218,10 +219,30 @@ def run_key(request: GenerateRequest) -> RunKey:
     models = [stage.model.id if stage.model is not None else "" for stage in cascade.stages]
     scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]
     first = cascade.stages[0] if cascade.stages else Stage()
+    named = first.width is not None and first.height is not None
+    width, height = (0, 0) if named else _natural_size(request)
     return RunKey(
         model=readable(" > ".join(models) + "".join(scales)),
         quantization=request.quantization,
-        width=first.width or 0,
-        height=first.height or 0,
+        width=width if first.width is None else first.width,
+        height=height if first.height is None else first.height,
         device=readable(request.device),
     )
+
+
+def _natural_size(request: GenerateRequest) -> tuple[int, int]:
+    """The size that an input image gives a request that names none; 0, 0: the model's own, or an unreadable image.
+
+    Models are not known here: their usual area limits it.
+    """
+    from mezzotint.images.reading import open_image, upright_size
+    from mezzotint.stages.images.request_images import request_images
+
+    try:
+        images = request_images(request)
+        if images.sizing is None or (images.inpaint is not None and images.inpaint.area == "masked"):
+            return 0, 0
+        with open_image(images.sizing) as image:
+            return images.natural_size(upright_size(image), _USUAL_SIZE, _USUAL_MULTIPLE)
+    except (MezzotintError, OSError):
+        return 0, 0
