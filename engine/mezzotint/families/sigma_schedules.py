@@ -50,7 +50,7 @@ def flow_levels(shift: float, count: int) -> TrainedLevels:
 
 def named_sigmas(schedule: str, levels: TrainedLevels, steps: int) -> Sigmas:
     """Sigmas `(steps,)` at which the steps of a schedule begin, descending; ValueError if some would coincide."""
-    sigmas = _FORMULAS[schedule](levels, steps)
+    sigmas: Sigmas = _FORMULAS[schedule](levels, steps)
     if not bool(np.all(np.diff(sigmas) < 0)):
         raise ValueError("its levels would coincide")
     return sigmas
@@ -100,7 +100,7 @@ def beta_quantiles(shares: Sigmas) -> Sigmas:
         middle = (low + high) / 2
         below = _beta_share(middle) < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.where(mirrored, 1 - low, low)
+    return np.asarray(np.where(mirrored, 1 - low, low))
 
 
 def _beta_share(places: Sigmas) -> Sigmas:

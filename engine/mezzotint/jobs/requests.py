@@ -202,12 +202,13 @@ def steps_of(request: GenerateRequest) -> int:
 
 def _effective_steps(cascade: Cascade, steps: list[int], strength: float | None) -> float:
     """Sum each stage's share of its schedule; a denoising strength lets a stage begin at a higher noise level."""
-    total, begun = 0.0, 0.0 if strength is None else 1.0 - strength
+    total, begun = 0.0, 0.0
     for number, stage in enumerate(cascade.stages):
-        if 0 < number <= len(cascade.transitions):
-            anew = cascade.transitions[number - 1].strength
-            begun = begun if anew is None else 1.0 - anew
+        anew = cascade.transitions[number - 1].strength if 0 < number <= len(cascade.transitions) else None
+        anew = strength if number == 0 else anew
+        begun = begun if anew is None else 1.0 - anew
         until = 1.0 if stage.until is None else stage.until
+        until = until if anew is None else begun + (1.0 - begun) * until
         total += steps[number] * max(0.0, until - begun)
         begun = until
     return total

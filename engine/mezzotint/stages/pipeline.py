@@ -42,7 +42,7 @@ from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, Predict, denoise
-from mezzotint.stages.image_spec import ImageSpec
+from mezzotint.stages.image_spec import ImageSpec, seeded
 from mezzotint.stages.images.control_inputs import ControlInputs, prepared, region_masks
 from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.denoise_tiles import predict_in_tiles, refine_in_tiles
@@ -211,7 +211,7 @@ class Pipeline:
         `index`: in events, of the first of them. Between stages each image is processed by itself, so the VAE never
         processes more than one.
         """
-        generators = [torch.Generator("cpu").manual_seed(image.seed) for image in images]
+        generators = [seeded(image.seed) for image in images]
         # Samplers keep state: each batch gets fresh ones.
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         with self._clock.stage(0):

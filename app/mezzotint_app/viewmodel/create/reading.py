@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
+from mezzotint.request_protocol import our_seed
 from mezzotint.sampling_protocol import shared_with_refiner
 from mezzotint_app.viewmodel.create.controls import controls_of
 from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES
@@ -77,7 +78,7 @@ def read_metadata(
         model=_model(metadata.model, find_model, left_out),
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out),
+        seed=_accepted(translate("Create", "seed"), our_seed(metadata.seed), OPTIONS["seed"].fits, left_out),
         settings=_of_metadata(metadata, onto, left_out),
         left_out=tuple(left_out),
     )

@@ -7,6 +7,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage
+from mezzotint.request_protocol import our_seed
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ def request_from_metadata(
     request = GenerateRequest(
         prompt=metadata.prompt,
         negative_prompt=metadata.negative_prompt or "",
-        seed=_known("seed", metadata.seed, OPTIONS["seed"].fits, lost),
+        seed=_known("seed", our_seed(metadata.seed), OPTIONS["seed"].fits, lost),
         cascade=Cascade(stages=(_stage(metadata, is_model, lost),)),
     )
     left_out = f"; left out: {', '.join(lost)}" if lost else ""

@@ -292,6 +292,7 @@ class TrainingRun:
             title=request.name,
             trigger_phrase=self._prepared.request.trigger,
             date=self._started,
+            resolution=(self._prepared.values.resolution,) * 2,
             others={
                 "ss_sd_model_name": model_name(self._prepared),
                 "ss_steps": str(trainer.step),
