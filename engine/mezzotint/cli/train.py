@@ -93,6 +93,8 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Check the images, or train: on several devices in a process for each, which run this very command."""
+    if arguments.accept_changes and not arguments.resume:
+        raise UsageError("--accept-changes is about images that changed since a training began: add --resume")
     request = _resumed(arguments) if arguments.resume else _request(arguments, context)
     if len(request.settings.devices) > 1 and "WORLD_SIZE" not in os.environ and not arguments.dry_run:
         from mezzotint.jobs.training.launcher import launch

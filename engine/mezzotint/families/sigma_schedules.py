@@ -87,7 +87,7 @@ def _beta(levels: TrainedLevels, steps: int) -> Sigmas:
     places = beta_quantiles(1 - np.arange(steps) / steps) * (len(levels.table) - 1)
     rounded = np.rint(places).astype(int)
     if len(set(rounded.tolist())) == steps:
-        return levels.table[rounded]
+        return np.asarray(levels.table[rounded])
     return np.exp(np.interp(places, np.arange(len(levels.table)), np.log(levels.table)))
 
 

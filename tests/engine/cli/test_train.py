@@ -99,6 +99,7 @@ def test_what_cannot_change_is_refused_by_name(call, dataset, tiny_pixart_folder
     ("words", "told"),
     [
         (("-o", "mine"), "a folder of images and a model are needed"),
+        (("images", "-m", "x", "-o", "mine", "--accept-changes"), "add --resume"),
         (("images", "-m", "x", "-o", "mine", "--resume"), "leave the folder of images, the model and --from out"),
         (("--resume", "-o", "mine"), "is not the folder of a training"),
         (("images", "-m", "nothing-like-it", "-o", "mine"), "No model is called 'nothing-like-it'"),

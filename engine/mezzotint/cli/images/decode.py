@@ -12,6 +12,7 @@ from mezzotint.cli.context import Context
 from mezzotint.cli.images.each_image import made_of_each
 from mezzotint.cli.output_target import output_of_several, resolved_output
 from mezzotint.cli.reporter import Reporter
+from mezzotint.errors import UsageError
 from mezzotint.protocol import DecodeRequest, Dtype, GeneratedImage, Output
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     waiting = _waiting(arguments.all, context)
     files = [*arguments.files, *(waiting if arguments.all else [])]
     if not files:
+        if arguments.output is not None and not arguments.all:
+            raise UsageError("-o needs to know of what: name the saved latents, or add --all")
         _list(waiting, arguments, context)
         return 0
     if len(files) > 1:

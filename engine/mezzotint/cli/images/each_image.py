@@ -99,7 +99,9 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
 
 
 def list_names(kind: str, names: Sequence[str], arguments: argparse.Namespace, context: Context) -> int:
-    """Print the names of networks, one a line or as JSON."""
+    """Print the names of networks, one a line or as JSON. Raises UsageError for images, of which nothing is made."""
+    if arguments.images:
+        raise UsageError("--list lists what is found and makes nothing: leave the images out, or --list")
     if arguments.json:
         context.terminal.json({kind: list(names)})
     else:
