@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from diffusers.models.attention import BasicTransformerBlock
-from diffusers.models.resnet import ResnetBlock2D
 from PIL import Image
 from tiny_pixart import write_tiny_pixart
-from transformers.models.clip.modeling_clip import CLIPEncoderLayer
 
 from mezzotint import codec
 from mezzotint.catalog.catalog import Catalog
@@ -314,26 +311,6 @@ def test_cancel_within_one_step(engine, request_for, tiny_sdxl_folder, tmp_path)
         )
     assert sum(isinstance(event, Step) for event in events) == 2
     assert not list(tmp_path.glob("out/*"))
-
-
-@pytest.mark.parametrize(("part", "after"), [("text_encoder", Encoding), ("unet", Encoding), ("vae", Decoding)])
-def test_cancel_within_one_block(engine, request_for, tiny_sdxl_folder, monkeypatch, part, after):
-    """A block takes as long as it wants; the one during which it is cancelled is the last."""
-    kind = {"text_encoder": CLIPEncoderLayer, "unet": BasicTransformerBlock, "vae": ResnetBlock2D}[part]
-    events, begun, plain = [], [], kind.forward
-
-    def slow(block, *args, **kwargs):
-        begun.extend([block] * isinstance(events[-1], after))
-        return plain(block, *args, **kwargs)
-
-    run(engine, request_for(tiny_sdxl_folder))
-    monkeypatch.setattr(kind, "forward", slow)
-    request = request_for(tiny_sdxl_folder, prompt=f"a red house without {part}")  # no prompt that is known already
-    with pytest.raises(Cancelled, match="between two blocks"):
-        run(engine, request, events, cancelled=lambda: bool(begun))
-    assert len(begun) == 1
-    monkeypatch.undo()
-    assert run(engine, request).images
 
 
 def test_cancel_between_tensors_and_then_make_the_image(request_for, tiny_sdxl_folder):
