@@ -101,8 +101,8 @@ class Engine:
     ) -> GenerateResult:
         """Generate the images of a request, saving each as soon as it is finished.
 
-        Everything that can be refused is refused before weights are read. Raises MezzotintError; Cancelled within one
-        step of `cancelled()` turning true. Images saved before that stay.
+        Everything that can be refused is refused before weights are read. Raises MezzotintError; Cancelled before
+        the next block of a network once `cancelled()` is true. Images saved before that stay.
         """
         with translate_errors():
             return job_of(self._with_files(request), self._resources(), on_event, cancelled).run()
@@ -113,7 +113,7 @@ class Engine:
         """Generate the images of several requests, compatible ones batched; each is saved as soon as it is finished.
 
         A failed request is an outcome and does not affect the others. Raises only what ends all: Cancelled within one
-        step, OutOfMemory if models do not fit, DeviceLost; UsageError for too many requests. Saved images stay.
+        block, OutOfMemory if models do not fit, DeviceLost; UsageError for too many requests. Saved images stay.
         """
         with translate_errors():
             named = replace(request, requests=tuple(map(self._with_files, request.requests)))

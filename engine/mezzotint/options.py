@@ -93,7 +93,7 @@ _MORE = (
         name="refiner-at",
         takes=Number(0, 1, REFINER_AT, inside=True),
         group="refiner and hires fix",
-        help="switch to the refiner after this part of the schedule",
+        help="switch to the refiner after this part of the schedule, or of what an init image leaves of it",
         default=str(REFINER_AT),
     ),
     Option(

@@ -477,3 +477,8 @@ class DecodeRequest:
     dtype: Dtype = "auto"  # auto: the job's
     vae_tile: int | None = None  # None: the job's
     output: Output = field(default_factory=Output)  # without a path: the job's target
+
+
+def our_seed(seed: int | None) -> int | None:
+    """Our seed for another program's, up to 2^64: torch takes the lowest 32 bits of it for noise on the CPU."""
+    return seed % 2**32 if seed is not None and seed >= 2**32 else seed

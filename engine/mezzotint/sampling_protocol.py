@@ -22,7 +22,7 @@ from mezzotint.values.speed import (
 
 PredictionType = Literal["epsilon", "v_prediction", "flow_prediction"]
 
-# Our names and display names. `families/samplers.py` defines which schedules a sampler supports.
+# Our names and display names. Every sampler runs every schedule (`families/sigma_schedules.py`).
 SAMPLERS = {
     "euler": "Euler",
     "euler_a": "Euler a",
@@ -34,10 +34,13 @@ SAMPLERS = {
     "lcm": "LCM",
 }
 SCHEDULES = {
+    "normal": "Normal",
     "karras": "Karras",
     "exponential": "Exponential",
     "sgm_uniform": "SGM Uniform",
     "simple": "Simple",
+    "beta": "Beta",
+    "kl_optimal": "KL Optimal",
 }
 
 CONDITION_NOISE = 0.1

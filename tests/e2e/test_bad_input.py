@@ -137,7 +137,7 @@ def test_weights_that_fit_no_network(refused, tmp_path):
         (("--count", "0"), "0"),
         (("--seed", "-1"), "-1"),
         (("--sampler", "eulr"), "euler"),
-        (("--sampler", "ddim", "--schedule", "karras"), "karras"),
+        (("--sampler", "ddim", "--schedule", "caras"), "karras"),
         (("--device", "cuda:99"), "cuda:99"),
         (("--attention", "flash"), "flash"),
         (("--dtype", "int3"), "int3"),

@@ -350,7 +350,7 @@ def test_images_that_are_finished_stay(engine, request_for, tiny_sdxl_folder):
         ({"sampling": {"clip_skip": -1}}, "clip skip: '-1'"),
         ({"sampling": {"clip_skip": 9}}, "clip skip 9"),
         ({"sampling": {"sampler": "eulr"}}, "eulr.*euler"),
-        ({"sampling": {"sampler": "ddim", "schedule": "karras"}}, "karras.*euler"),
+        ({"sampling": {"sampler": "ddim", "schedule": "caras"}}, "caras.*karras"),
         ({"count": 0}, "count: '0'"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 10**400}, "seed is 1000"),

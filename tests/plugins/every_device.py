@@ -25,6 +25,7 @@ MARGIN = 1.1  # factor by which a phase may exceed its plan
 # Steps that wait for the GPU, and why.
 DRAWN = "the noise of each step is drawn in RAM, so that a seed is one image on every device"
 PREVIEW = "images/preview.py"  # the preview is displayed immediately and made in RAM
+INTERRUPTIBLE = "memory/interruption.py"  # two blocks are left waiting, so that a job can be cancelled
 CAPTURE = "acceleration/captured_steps.py"  # a capture starts by waiting for all queued work
 LOOKED_UP = "diffusers looks levels of noise up in RAM, by a timestep that lies on the card"
 COPIED = "diffusers copies levels of noise to the card"
@@ -119,7 +120,9 @@ def checked(generate, card):
         result = generate(self, request, waits, cancelled)
         assert result.device == "cuda:0"
         if not {stage.sampler for stage in result.stages} & set(MAY_WAIT):
-            assert [place for _, place in waits.between if not place.startswith((PREVIEW, CAPTURE, MASKED))] == []
+            assert [
+                place for _, place in waits.between if not place.startswith((PREVIEW, CAPTURE, MASKED, INTERRUPTIBLE))
+            ] == []
         if request.attention == "reference":
             return result  # materializes all scores; only a reference for comparison
         for phase in result.memory.phases:

@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Sequence
 
 from mezzotint.cli.context import Context
+from mezzotint.cli.output_target import check_output_name
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import MezzotintError, NoEngine, OutOfMemory
 from mezzotint.libraries import defer_imports, offline_environment
@@ -55,6 +56,7 @@ def _do(words: list[str], context: Context) -> int:
     except SystemExit as end:  # argparse has printed the help or the version
         return int(end.code or 0)
     arguments.words = words
+    check_output_name(arguments)
     context.terminal.quiet = getattr(arguments, "quiet", False)
     return int(arguments.run(arguments, context))
 

@@ -10,6 +10,7 @@ from mezzotint.batch.job.styled import styled_request
 from mezzotint.cli.command_options import add_command
 from mezzotint.cli.context import PARTLY_DONE, Context
 from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, options_of
+from mezzotint.cli.output_target import resolved_output
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError, UnknownModel
 from mezzotint.option import declared
@@ -28,6 +29,13 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Generate the images."""
+    if arguments.save_job is not None:
+        return _generate(arguments, context)
+    with resolved_output(arguments, context, arguments.count or 1):
+        return _generate(arguments, context)
+
+
+def _generate(arguments: argparse.Namespace, context: Context) -> int:
     options = options_of(arguments)
     if options.prompt is None and arguments.from_image is None:
         request_of(options)  # raises for the missing prompt before models are searched

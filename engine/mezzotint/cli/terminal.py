@@ -22,7 +22,7 @@ class Terminal:
 
     def result(self, text: str) -> None:
         """Print a line of the command's result on stdout. Raises StorageError if stdout cannot be written."""
-        with _storage_errors():
+        with storage_errors():
             self.stdout.write(f"{text}\n")
             self.stdout.flush()
 
@@ -67,7 +67,8 @@ class Terminal:
 
 
 @contextmanager
-def _storage_errors() -> Iterator[None]:
+def storage_errors() -> Iterator[None]:
+    """Context manager: turn a failure to write standard output into StorageError."""
     try:
         yield
     except BrokenPipeError:

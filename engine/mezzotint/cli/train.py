@@ -6,7 +6,7 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mezzotint.checkpoints.plain_text import plain, size
 from mezzotint.cli.columns import columns
@@ -38,12 +38,13 @@ _EXAMPLES = """\
   mezzotint generate "a zibble in the snow" -m starter-dit --lora zibble.safetensors
   mezzotint train photos -m sdxl-base -o loras/aunt-mary --trigger "aunt mary" --word woman --dry-run
   mezzotint train photos --from loras/aunt-mary.safetensors -o loras/aunt-mary-2 --seed 1
-  mezzotint train --resume -o loras/aunt-mary
+  mezzotint train --resume -o loras/aunt-mary --steps 3000
   mezzotint train photos -m sdxl-base -o loras/aunt-mary --devices 0,1 --batch 4
   mezzotint train prompts.txt -m starter-dit -o fast --distill 1000 --schedule cosine
 
 The folder holds images, each with its caption in a text file of the same name. Beside NAME.safetensors, the folder
 NAME.training keeps everything else: the LoRA of each epoch, samples, the loss, and the state. Ctrl+C pauses.
+With --resume, --steps prolongs a training, also a finished one; --rate and --schedule change the learning rate.
 """
 _PHASES = {
     "dataset": "reading the images",
@@ -92,6 +93,8 @@ def add(commands: "Commands") -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Check the images, or train: on several devices in a process for each, which run this very command."""
+    if arguments.accept_changes and not arguments.resume:
+        raise UsageError("--accept-changes is about images that changed since a training began: add --resume")
     request = _resumed(arguments) if arguments.resume else _request(arguments, context)
     if len(request.settings.devices) > 1 and "WORLD_SIZE" not in os.environ and not arguments.dry_run:
         from mezzotint.jobs.training.launcher import launch
@@ -156,14 +159,12 @@ def _repeated(arguments: argparse.Namespace, context: Context) -> TrainingReques
             "images): the result will be another"
         )
     request = recipe.request(dataset, arguments.model, arguments.output.expanduser().resolve())
-    usual = vars(_defaults())
-    given = {name: getattr(arguments, name) for name in usual if getattr(arguments, name) != usual[name]}
     return replace(
         request,
         trigger=arguments.trigger or request.trigger,
         word=arguments.word or request.word,
         prompts=tuple(arguments.sample),
-        settings=replace(request.settings, **given),
+        settings=replace(request.settings, **_given(arguments)),
     )
 
 
@@ -173,16 +174,28 @@ def _defaults() -> argparse.Namespace:
     return parser.parse_args([])
 
 
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the command line names, whether or not they are the usual ones."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_settings(parser)
+    for action in parser._actions:
+        action.default = argparse.SUPPRESS
+    return vars(parser.parse_known_args(arguments.words)[0])
+
+
 def _resumed(arguments: argparse.Namespace) -> TrainingRequest:
-    """The request of a training that has begun; its folder may have been moved."""
+    """The request of a training that has begun, changed by what is given; its folder may have been moved."""
     from mezzotint.catalog.place import TRAINING_SUFFIX
     from mezzotint.jobs.training.runs import resumed_request
 
     if any(each is not None for each in (arguments.dataset, arguments.model, arguments.recipe)):
         raise UsageError("--resume goes on with what was begun: leave the folder of images, the model and --from out")
+    words = [f"--{name}" for name in ("trigger", "word", "sample") if getattr(arguments, name)]
+    if words:
+        raise UsageError(f"{' and '.join(words)} cannot be changed by --resume: train anew with --from")
     path = arguments.output.expanduser().resolve()
     name = path.name.removesuffix(".safetensors").removesuffix(TRAINING_SUFFIX)
-    return resumed_request(path.parent / f"{name}{TRAINING_SUFFIX}")
+    return resumed_request(path.parent / f"{name}{TRAINING_SUFFIX}", _given(arguments))
 
 
 class TrainingReporter:

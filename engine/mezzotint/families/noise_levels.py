@@ -33,7 +33,7 @@ def state_convention(scheduler: Any) -> StateConvention:  # noqa: ANN401
     ve: x0 + s n. vp: (x0 + s n) / sqrt(1 + s^2). flow: (1 - s) x0 + s n.
     """
     name = type(scheduler).__name__
-    if name.startswith("FlowMatch") or scheduler.config.get("use_flow_sigmas"):
+    if name.startswith(("FlowMatch", "LTXEulerAncestralRF")) or scheduler.config.get("use_flow_sigmas"):
         return "flow"
     return "ve" if name.startswith(("Euler", "Heun")) else "vp"
 

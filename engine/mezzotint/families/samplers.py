@@ -1,8 +1,7 @@
-"""Samplers and schedules by their usual names: the diffusers class and settings of each, and its noise schedule.
+"""Samplers and schedules by their usual names: the diffusers class and settings of each, and its steps.
 
-The names of A1111 and k-diffusion are mapped as in the diffusers documentation ("Schedulers", overview): karras and
-exponential are settings of the class; sgm_uniform and simple are both `timestep_spacing="trailing"`, whose timesteps
-are within 2 of theirs, out of 1000. `default` is the checkpoint's own spacing and sigmas.
+Samplers are mapped as in the diffusers documentation ("Schedulers", overview). A schedule is a list of sigmas from the
+model's own range (`sigma_schedules.py`), whatever the class; `default` is the checkpoint's own spacing and sigmas.
 """
 
 import inspect
@@ -15,32 +14,32 @@ from mezzotint import sampling_protocol
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.families.scheduler_config import checked_config, with_own_noise
+from mezzotint.images.dialect import our_names
 from mezzotint.protocol import PredictionType
 
 if TYPE_CHECKING:
     import torch
 
 SCHEDULES = ("default", *sampling_protocol.SCHEDULES)
-_DEFAULT = frozenset({"default"})
 _TRAILING = frozenset({"sgm_uniform", "simple"})
-_PLAIN = _DEFAULT | _TRAILING
-_ALL = frozenset(SCHEDULES)
 _SIGMA_FLAGS = {"use_karras_sigmas": "karras", "use_exponential_sigmas": "exponential", "use_lu_lambdas": "lu"}
 _ZERO_SNR = "rescale_betas_zero_snr"
 
 
 @dataclass(frozen=True, slots=True)
 class _Sampler:
-    """A scheduler class, the settings that make it this sampler, and the schedules it supports."""
+    """A scheduler class, the settings that make it this sampler, and whether its steps can be chosen."""
 
     class_name: str
-    schedules: frozenset[str]
     zero_snr: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
+    scheduled: str | None = None  # class that takes the same steps at any levels
+    has_schedules: bool = True
 
 
 _MULTISTEP = "DPMSolverMultistepScheduler"
 _FLOW_EULER = "FlowMatchEulerDiscreteScheduler"
+_FLOW_EULER_A = "LTXEulerAncestralRFScheduler"
 _FLOW_LCM = "FlowMatchLCMScheduler"
 _TAKES_SIGMAS = {_FLOW_EULER, _FLOW_LCM}  # the others compute their own, shifted alike
 _ODE: Mapping[str, object] = {"algorithm_type": "dpmsolver++", "solver_order": 2}
@@ -48,31 +47,33 @@ _SDE: Mapping[str, object] = {"algorithm_type": "sde-dpmsolver++", "solver_order
 _UNCLIPPED = {"clip_sample": False}  # latents exceed -1..1
 
 _NOISE_SAMPLERS: Mapping[str, _Sampler] = {
-    "euler": _Sampler("EulerDiscreteScheduler", _ALL, True),
-    "euler_a": _Sampler("EulerAncestralDiscreteScheduler", _PLAIN, True),
-    "heun": _Sampler("HeunDiscreteScheduler", _ALL),
-    "dpmpp_2m": _Sampler(_MULTISTEP, _ALL, True, _ODE),
-    "dpmpp_2m_sde": _Sampler(_MULTISTEP, _ALL, True, _SDE),
-    "ddim": _Sampler("DDIMScheduler", _PLAIN, True, _UNCLIPPED),
-    "unipc": _Sampler("UniPCMultistepScheduler", _ALL, True),
-    "lcm": _Sampler("LCMScheduler", _DEFAULT, True, _UNCLIPPED),
+    "euler": _Sampler("EulerDiscreteScheduler", True),
+    "euler_a": _Sampler("EulerAncestralDiscreteScheduler", True),
+    "heun": _Sampler("HeunDiscreteScheduler"),
+    "dpmpp_2m": _Sampler(_MULTISTEP, True, _ODE),
+    "dpmpp_2m_sde": _Sampler(_MULTISTEP, True, _SDE),
+    "ddim": _Sampler("DDIMScheduler", True, _UNCLIPPED, "EulerDiscreteScheduler"),
+    "unipc": _Sampler("UniPCMultistepScheduler", True),
+    "lcm": _Sampler("LCMScheduler", True, _UNCLIPPED),
 }
 _FLOW_SAMPLERS: Mapping[str, _Sampler] = {
-    "euler": _Sampler(_FLOW_EULER, _DEFAULT | {"karras", "exponential"}),
-    "heun": _Sampler("FlowMatchHeunDiscreteScheduler", _DEFAULT),
-    "dpmpp_2m": _Sampler(_MULTISTEP, _DEFAULT, settings=_ODE),
-    "dpmpp_2m_sde": _Sampler(_MULTISTEP, _DEFAULT, settings=_SDE),
-    "unipc": _Sampler("UniPCMultistepScheduler", _DEFAULT),
-    "lcm": _Sampler(_FLOW_LCM, _DEFAULT),
+    "euler": _Sampler(_FLOW_EULER),
+    "euler_a": _Sampler(_FLOW_EULER_A),
+    "heun": _Sampler("FlowMatchHeunDiscreteScheduler"),
+    "dpmpp_2m": _Sampler(_MULTISTEP, settings=_ODE),
+    "dpmpp_2m_sde": _Sampler(_MULTISTEP, settings=_SDE),
+    "ddim": _Sampler(_FLOW_EULER),
+    "unipc": _Sampler("UniPCMultistepScheduler"),
+    "lcm": _Sampler(_FLOW_LCM),
 }
 # Used only if they are the checkpoint's own, and not offered otherwise.
 _OWN_SAMPLERS: Mapping[str, _Sampler] = {
-    "pndm": _Sampler("PNDMScheduler", _DEFAULT),
-    "ddpm": _Sampler("DDPMScheduler", _DEFAULT, True),
-    "deis": _Sampler("DEISMultistepScheduler", _DEFAULT),
-    "tcd": _Sampler("TCDScheduler", _DEFAULT, True),
-    "dpm_singlestep": _Sampler("DPMSolverSinglestepScheduler", _DEFAULT),
-    "dpm_multistep": _Sampler(_MULTISTEP, _DEFAULT, True),
+    "pndm": _Sampler("PNDMScheduler", has_schedules=False),
+    "ddpm": _Sampler("DDPMScheduler", True, has_schedules=False),
+    "deis": _Sampler("DEISMultistepScheduler", has_schedules=False),
+    "tcd": _Sampler("TCDScheduler", True, has_schedules=False),
+    "dpm_singlestep": _Sampler("DPMSolverSinglestepScheduler", has_schedules=False),
+    "dpm_multistep": _Sampler(_MULTISTEP, True),
 }
 SAMPLERS = tuple(_NOISE_SAMPLERS)
 KNOWN_SAMPLERS = (*SAMPLERS, *_OWN_SAMPLERS)
@@ -116,21 +117,24 @@ def resolve_scheduler(
     """
     own = _Own.of(config, flow)
     prediction = prediction_type or own.prediction_type
+    sampler, schedule = our_names(sampler, schedule)
     name = sampler or own.name
     if name == own.name and own.can_predict(prediction):
         chosen, settings = own.sampler, dict(own.settings)
+        schedule = schedule or "default"
     else:
         chosen = _offered(name, prediction)
         settings = _moved(own, chosen, prediction)
+        schedule = _named_schedule(own.settings) if schedule in (None, "default") else schedule
     if prediction != own.prediction_type:
         settings["prediction_type"] = prediction
-    settings = _with_schedule(settings, name, chosen, schedule, prediction)
+    chosen, settings = _with_schedule(settings, name, chosen, schedule, prediction)
     settings, zero_snr = _with_zero_snr(settings, name, chosen, zero_terminal_snr, prediction)
     return ResolvedScheduler(
         class_name=chosen.class_name,
         config=settings,
         sampler=name,
-        schedule=schedule if schedule in _TRAILING else _schedule_of(settings),
+        schedule=schedule,
         prediction_type=prediction,
         zero_terminal_snr=zero_snr,
         flow=flow,
@@ -157,22 +161,30 @@ def build_scheduler(resolved: ResolvedScheduler) -> Any:  # noqa: ANN401  # diff
 
 def set_steps(
     scheduler: Any,  # noqa: ANN401
+    resolved: ResolvedScheduler,
     steps: int,
     device: "torch.device | str" = "cpu",
-    flow: FlowSteps | None = None,
 ) -> None:
     """Set the timesteps; raises `UsageError` if the sampler cannot take that many (lcm: its distillation's limit)."""
+    name, flow = type(scheduler).__name__, resolved.flow
     laid: dict[str, object] = {}
-    if flow is not None and type(scheduler).__name__ in _TAKES_SIGMAS:
+    if flow is not None and name in _TAKES_SIGMAS:
         laid = {"mu": flow.mu} if flow.sigmas is None else {"mu": flow.mu, "sigmas": list(flow.sigmas)}
         if steps == 1:  # at pure noise, which cannot be stretched to the terminal value
             scheduler.register_to_config(shift_terminal=None)
+    schedule = "simple" if (name, resolved.schedule) == (_FLOW_EULER_A, "default") else resolved.schedule
     try:
+        if schedule in sampling_protocol.SCHEDULES:
+            from mezzotint.families.laid_steps import lay_steps
+
+            shift = _shift(resolved.config, flow) if resolved.prediction_type == "flow_prediction" else None
+            lay_steps(scheduler, schedule, steps, device, flow_shift=shift, mu=laid.get("mu"))
+            return
         scheduler.set_timesteps(steps, device=device, **laid)
     except (ValueError, IndexError, ZeroDivisionError) as error:
-        raise UsageError(f"{type(scheduler).__name__} cannot take {steps} steps: {plain(error)}") from error
+        raise UsageError(f"{name} cannot take {steps} steps: {plain(error)}") from error
     if float(scheduler.timesteps[-1]) < 0:  # trailing spacing counts down in floats, and can go below zero
-        raise UsageError(f"{type(scheduler).__name__} cannot divide its schedule into {steps} steps; take a few more.")
+        raise UsageError(f"{name} cannot divide its schedule into {steps} steps; take a few more.")
 
 
 # ---- the checkpoint's own scheduler
@@ -205,8 +217,7 @@ class _Own:
         sampler = table[name]
         if not sampler.zero_snr:
             settings.pop(_ZERO_SNR, None)  # the class has no such setting, and diffusers ignores it
-        schedules = sampler.schedules | {_schedule_of(settings)}
-        return cls(name, replace(sampler, schedules=schedules), settings, prediction, _shift(settings, flow))
+        return cls(name, sampler, settings, prediction, _shift(settings, flow))
 
     def can_predict(self, prediction: PredictionType) -> bool:
         """Whether the same class and settings can be used: flow needs other classes."""
@@ -247,8 +258,9 @@ def _is(sampler: _Sampler, class_name: str, settings: Mapping[str, object]) -> b
     return all(settings.get(key, _ODE[key]) == value for key, value in sampler.settings.items())
 
 
-def _schedule_of(settings: Mapping[str, object]) -> str:
-    return next((name for flag, name in _SIGMA_FLAGS.items() if settings.get(flag)), "default")
+def _named_schedule(settings: Mapping[str, object]) -> str:
+    """The schedule that a checkpoint's flags name, if other classes have it."""
+    return next((name for flag, name in _SIGMA_FLAGS.items() if settings.get(flag) and name in SCHEDULES), "default")
 
 
 # ---- the user's choice
@@ -278,37 +290,32 @@ def _moved(own: _Own, chosen: _Sampler, prediction: PredictionType) -> dict[str,
     else:
         settings = with_own_noise(own.sampler.class_name, own.settings)
         settings.pop("use_flow_sigmas", None)
-    if _schedule_of(settings) not in chosen.schedules:
-        settings = _without_sigma_flags(settings)
-    return {**settings, **chosen.settings}
+    return {**_without_sigma_flags(settings), **chosen.settings}
 
 
 def _with_schedule(
-    settings: dict[str, object], name: str, chosen: _Sampler, schedule: str | None, prediction: PredictionType
-) -> dict[str, object]:
-    if schedule in (None, "default", _schedule_of(settings)):
-        return settings
-    if schedule not in chosen.schedules:
-        raise _no_schedule(str(schedule), name, chosen, prediction)
+    settings: dict[str, object], name: str, chosen: _Sampler, schedule: str, prediction: PredictionType
+) -> tuple[_Sampler, dict[str, object]]:
+    if schedule == "default" or (schedule == "lu" and settings.get("use_lu_lambdas")):
+        return chosen, settings
+    if schedule not in SCHEDULES:
+        known = ", ".join(SCHEDULES)
+        raise UsageError(f"The schedule '{plain(schedule, 40)}' is not known; {name} runs: {known}.")
+    if not chosen.has_schedules:
+        raise UsageError(
+            f"The sampler {name} cannot run the schedule {schedule}; it runs: default."
+            f" Samplers that run {schedule}: {', '.join(_table(prediction))}."
+        )
     settings = _without_sigma_flags(settings)
-    if schedule in _TRAILING:
-        return {**settings, "timestep_spacing": "trailing"}
-    return {**settings, next(flag for flag, own in _SIGMA_FLAGS.items() if own == schedule): True}
+    if "final_sigmas_type" in settings:
+        settings["final_sigmas_type"] = "zero"
+    if schedule in _TRAILING and prediction != "flow_prediction":
+        settings["timestep_spacing"] = "trailing"  # which also says how strong the first noise is
+    return replace(chosen, class_name=chosen.scheduled or chosen.class_name), settings
 
 
 def _without_sigma_flags(settings: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in settings.items() if key not in _SIGMA_FLAGS}
-
-
-def _no_schedule(schedule: str, name: str, chosen: _Sampler, prediction: PredictionType) -> UsageError:
-    runs = ", ".join(sorted(chosen.schedules, key=lambda own: SCHEDULES.index(own) if own in SCHEDULES else 99))
-    if schedule not in SCHEDULES:
-        return UsageError(f"The schedule '{plain(schedule, 40)}' is not known; {name} runs: {runs}.")
-    others = ", ".join(other for other, sampler in _table(prediction).items() if schedule in sampler.schedules)
-    return UsageError(
-        f"The sampler {name} cannot run the schedule {schedule} with {prediction}; {name} runs: {runs}."
-        f" Samplers that run {schedule}: {others or 'none'}."
-    )
 
 
 def _with_zero_snr(

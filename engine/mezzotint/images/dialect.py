@@ -58,7 +58,7 @@ _NOVELAI = {
     "ddim_v3": "ddim",
 }
 _OUR_SAMPLERS = {shown.lower(): ours for ours, shown in SAMPLERS.items()}
-_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()}
+_OUR_SCHEDULES = {shown.lower(): ours for ours, shown in SCHEDULES.items()} | {"uniform": "normal"}
 
 
 def from_a1111(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
@@ -80,6 +80,11 @@ def from_comfyui(sampler: str | None, schedule: str | None) -> tuple[str | None,
         return None, schedule
     name = sampler.removeprefix("sample_")  # as its first versions wrote them
     return _COMFYUI_SAMPLERS.get(name, name), schedule
+
+
+def our_names(sampler: str | None, schedule: str | None) -> tuple[str | None, str | None]:
+    """Our names for any of these programs' names, as users type them; names that we lack stay."""
+    return from_a1111(*from_comfyui(sampler, schedule))
 
 
 def from_invokeai(scheduler: str | None) -> tuple[str | None, str | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from mezzotint import codec
-from mezzotint.errors import ProtocolError, UsageError
+from mezzotint.errors import MezzotintError, ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, ModelRef, Output, Stage
@@ -15,6 +15,7 @@ from mezzotint.values.sizes import AUTO_TILE
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields with the same value in JSON
+_USUAL_SIZE, _USUAL_MULTIPLE = (1024, 1024), 8  # pixels
 _FITTING = 32  # pixels: all models take multiples of this
 _TITLE = 200  # characters
 
@@ -201,12 +202,13 @@ def steps_of(request: GenerateRequest) -> int:
 
 def _effective_steps(cascade: Cascade, steps: list[int], strength: float | None) -> float:
     """Sum each stage's share of its schedule; a denoising strength lets a stage begin at a higher noise level."""
-    total, begun = 0.0, 0.0 if strength is None else 1.0 - strength
+    total, begun = 0.0, 0.0
     for number, stage in enumerate(cascade.stages):
-        if 0 < number <= len(cascade.transitions):
-            anew = cascade.transitions[number - 1].strength
-            begun = begun if anew is None else 1.0 - anew
+        anew = cascade.transitions[number - 1].strength if 0 < number <= len(cascade.transitions) else None
+        anew = strength if number == 0 else anew
+        begun = begun if anew is None else 1.0 - anew
         until = 1.0 if stage.until is None else stage.until
+        until = until if anew is None else begun + (1.0 - begun) * until
         total += steps[number] * max(0.0, until - begun)
         begun = until
     return total
@@ -218,10 +220,30 @@ def run_key(request: GenerateRequest) -> RunKey:
     models = [stage.model.id if stage.model is not None else "" for stage in cascade.stages]
     scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]
     first = cascade.stages[0] if cascade.stages else Stage()
+    named = first.width is not None and first.height is not None
+    width, height = (0, 0) if named else _natural_size(request)
     return RunKey(
         model=readable(" > ".join(models) + "".join(scales)),
         quantization=request.quantization,
-        width=first.width or 0,
-        height=first.height or 0,
+        width=width if first.width is None else first.width,
+        height=height if first.height is None else first.height,
         device=readable(request.device),
     )
+
+
+def _natural_size(request: GenerateRequest) -> tuple[int, int]:
+    """The size that an input image gives a request that names none; 0, 0: the model's own, or an unreadable image.
+
+    Models are not known here: their usual area limits it.
+    """
+    from mezzotint.images.reading import open_image, upright_size
+    from mezzotint.stages.images.request_images import request_images
+
+    try:
+        images = request_images(request)
+        if images.sizing is None or (images.inpaint is not None and images.inpaint.area == "masked"):
+            return 0, 0
+        with open_image(images.sizing) as image:
+            return images.natural_size(upright_size(image), _USUAL_SIZE, _USUAL_MULTIPLE)
+    except (MezzotintError, OSError):
+        return 0, 0

@@ -18,6 +18,7 @@ from mezzotint.images.control.methods import METHODS
 from mezzotint.images.control.skeleton import drawn_skeletons
 from mezzotint.memory.footprints.live_memory import counted
 from mezzotint.memory.footprints.tracing import faked
+from mezzotint.memory.interruption import cancellable
 from mezzotint.memory.shortage import is_device_shortage
 from mezzotint.perception.depth import SIDE as DEPTH_SIDE
 from mezzotint.perception.depth import open_depth_estimator
@@ -93,29 +94,32 @@ def _needed(path: Path) -> int:
 
 def _depth(image: Image.Image, networks: Sequence[Path], host: Host, cancelled: IsCancelled) -> Image.Image:
     estimator = open_depth_estimator(networks[0], cancelled)
-    return _asked(estimator.network, host, lambda: estimator.depth_map(image)).convert("RGB")
+    return _asked(estimator.network, host, cancelled, lambda: estimator.depth_map(image)).convert("RGB")
 
 
 def _pose(image: Image.Image, networks: Sequence[Path], host: Host, cancelled: IsCancelled) -> Image.Image:
     detector = open_detector(networks[0], cancelled)
-    boxes = _asked(detector.network, host, lambda: detector.find(image, wanted={PERSON})).boxes[:_MOST_PEOPLE]
+    boxes = _asked(detector.network, host, cancelled, lambda: detector.find(image, wanted={PERSON})).boxes[
+        :_MOST_PEOPLE
+    ]
     if not len(boxes):
         raise ImageRefused(
             "nobody is found in the image, so there is no pose: give one with people, or a drawn skeleton with "
             "preprocess=none"
         )
     estimator = open_pose_estimator(networks[1], cancelled)
-    found = _asked(estimator.network, host, lambda: estimator.find(image, boxes))
+    found = _asked(estimator.network, host, cancelled, lambda: estimator.find(image, boxes))
     return drawn_skeletons(image.size, found.points, found.scores)
 
 
-def _asked(network: nn.Module, host: Host, ask: Callable[[], T]) -> T:
+def _asked(network: nn.Module, host: Host, cancelled: IsCancelled, ask: Callable[[], T]) -> T:
     """Ask a network on its device, or on the CPU if there is no room for it: it is small."""
     try:
-        with host(network):
+        with host(network), cancellable([network], cancelled):
             return ask()
     except Exception as error:
         if not is_device_shortage(error):
             raise
     network.to("cpu")
-    return ask()
+    with cancellable([network], cancelled):
+        return ask()

@@ -1,5 +1,6 @@
 """What an image is made from."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,15 @@ import torch
 from mezzotint.families.family import Conditioning
 from mezzotint.protocol import Sampling
 from mezzotint.stages.images.input_images import InputImages
+
+_TORCH_SEEDS = 2**32  # of which torch's generator on the CPU uses the lowest bits alone
+
+
+def seeded(seed: int) -> torch.Generator:
+    """A generator on the CPU: torch's own for seeds below 2^32; of larger ones all bits count, by their hash."""
+    if seed >= _TORCH_SEEDS:
+        seed = int.from_bytes(hashlib.blake2s(seed.to_bytes(8, "little"), digest_size=4).digest(), "little")
+    return torch.Generator("cpu").manual_seed(seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +35,7 @@ class Variation:
 
     def of_noise(self, noise: torch.Tensor) -> torch.Tensor:
         """Move noise of any shape, drawn on the CPU, towards that of the other seed."""
-        generator = torch.Generator("cpu").manual_seed(self.seed)
+        generator = seeded(self.seed)
         return slerp(noise, torch.randn(noise.shape, generator=generator, dtype=noise.dtype), self.strength)
 
 

@@ -43,7 +43,7 @@ from mezzotint.stages.image_spec import ImageSpec, Variation
 from mezzotint.stages.images.input_images import InputImages, image_size, read_inputs
 from mezzotint.stages.images.pending_decode import PendingDecode, write_latents
 from mezzotint.stages.images.references import read_references
-from mezzotint.stages.images.request_images import Size
+from mezzotint.stages.images.request_images import Size, crop_notice
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.images.upscalers import FindUpscaler
 from mezzotint.stages.models.loras import JobLoras
@@ -281,6 +281,11 @@ class Job:
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
         inputs = read_inputs(request.images, setup.images, sizes, self._cancelled, request.controls, request.regions)
+        init, first = setup.images.init, setup.stages[0]
+        if init is not None and setup.images.inpaint is None:
+            cropped = crop_notice(self._image_size(init), (first.width, first.height))
+            if cropped is not None:
+                self._notice("init_cropped", cropped)
         for code, message in (inputs.canvas.remarks if inputs.canvas is not None else {}).items():
             self._notice(code, message)
         return inputs

@@ -23,6 +23,7 @@ from mezzotint.families.preview_decoder.reading import PreviewDecoder
 from mezzotint.families.text.conditionings import moved, with_regions
 from mezzotint.families.text.cut_texts import cut_notices, noting_cuts
 from mezzotint.images.writing import write_preview
+from mezzotint.memory.interruption import cancellable
 from mezzotint.memory.shortage import is_device_shortage, is_ram_shortage
 from mezzotint.perception.preparing import ControlPreparation
 from mezzotint.protocol import (
@@ -42,7 +43,7 @@ from mezzotint.quantization.branched import merged_branches
 from mezzotint.stages.acceleration import Acceleration
 from mezzotint.stages.clock import Clock
 from mezzotint.stages.denoise import Denoised, Predict, denoise
-from mezzotint.stages.image_spec import ImageSpec
+from mezzotint.stages.image_spec import ImageSpec, seeded
 from mezzotint.stages.images.control_inputs import ControlInputs, prepared, region_masks
 from mezzotint.stages.images.decode import to_image, to_latents
 from mezzotint.stages.images.denoise_tiles import predict_in_tiles, refine_in_tiles
@@ -165,8 +166,8 @@ class Pipeline:
 
     @contextmanager
     def attending(self, session: AttentionSession) -> Iterator[None]:
-        """Context manager: use the session for attention in all networks."""
-        with attending(session, self.networks()):
+        """Context manager: use the session for attention in all networks, which are left once the job is cancelled."""
+        with attending(session, self.networks()), cancellable(self.networks(), self._cancelled):
             self._session = session
             for model in self._models:
                 model.attention = None if session.used == "sdpa" else session
@@ -228,7 +229,7 @@ class Pipeline:
         `index`: in events, of the first of them. Between stages each image is processed by itself, so the VAE never
         processes more than one.
         """
-        generators = [torch.Generator("cpu").manual_seed(image.seed) for image in images]
+        generators = [seeded(image.seed) for image in images]
         # Samplers keep state: each batch gets fresh ones.
         self._schedules = plan_schedules(self._setup, self._models[0].device)
         with self._clock.stage(0):

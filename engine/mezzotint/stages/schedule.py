@@ -45,8 +45,8 @@ def plan_schedule(
 ) -> StageSchedule:
     """Plan the whole schedule, its last `strength` of steps, or what the previous stage left; ends at `until`."""
     scheduler, in_ram = build_scheduler(setup.scheduler), build_scheduler(setup.scheduler)
-    set_steps(scheduler, setup.sampling.steps, device, setup.scheduler.flow)
-    set_steps(in_ram, setup.sampling.steps, flow=setup.scheduler.flow)
+    set_steps(scheduler, setup.scheduler, setup.sampling.steps, device)
+    set_steps(in_ram, setup.scheduler, setup.sampling.steps)
     order = int(scheduler.order)
     begin = 0
     if strength is not None:
@@ -56,14 +56,12 @@ def plan_schedule(
         begin = _not_below(scheduler, begin, after.log_snr_end, order)
     end, cut = len(scheduler.timesteps), None
     if setup.until is not None:
-        cut_timestep = _cut_timestep(scheduler, setup.until)
+        begun = _done_before(scheduler, begin) if strength is not None else 0.0
+        cut_timestep = _cut_timestep(scheduler, begun + (1 - begun) * setup.until)
         end = _evaluations_above(scheduler, cut_timestep, order)
         cut = log_snr_at(scheduler, cut_timestep)
     if begin >= end:
-        raise UsageError(
-            f"a stage of {setup.found.info.id} has no steps left of {setup.sampling.steps} "
-            f"(strength {strength}, switching at {setup.until}); raise the steps or the strength"
-        )
+        raise UsageError(f"{setup.found.info.id} has no steps left: {_why_none(setup, strength)}")
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(begin)
     levels = noise_levels(scheduler)
@@ -88,6 +86,23 @@ def plan_schedules(setup: CascadeSetup, device: torch.device) -> list[StageSched
         strength = setup.transitions[index - 1].strength if index else setup.strength
         schedules.append(plan_schedule(stage, device, strength=strength, after=schedules[-1] if index else None))
     return schedules
+
+
+def _done_before(scheduler: Scheduler, begin: int) -> float:
+    """The part of the schedule, from 0, that an image which enters at an evaluation has behind it."""
+    if not 0 < begin < len(scheduler.timesteps):
+        return 0.0
+    return 1 - float(scheduler.timesteps[begin]) / int(scheduler.config.num_train_timesteps)
+
+
+def _why_none(setup: StageSetup, strength: float | None) -> str:
+    steps = setup.sampling.steps
+    if strength is not None and int(steps * strength) == 0:
+        return (
+            f"a strength of {strength:g} is that part of {steps} steps, less than one, and the image would stay as it "
+            f"is; use a strength of {math.ceil(1e3 / steps) / 1e3:g} or more, or more steps"
+        )
+    return f"the other model takes over at another part of {steps} steps; use more steps, or switch elsewhere"
 
 
 def _entered_at(begin: int, log_snr: float, after: StageSchedule | None) -> float | None:
@@ -170,7 +185,10 @@ def _mix(schedule: StageSchedule, index: int) -> tuple[float, float]:
     timestep, one, zero = scheduler.timesteps[position : position + 1], torch.ones(1), torch.zeros(1)
     if hasattr(scheduler, "add_noise"):
         return float(scheduler.add_noise(one, zero, timestep)), float(scheduler.add_noise(zero, one, timestep))
-    return float(scheduler.scale_noise(one, timestep, zero)), float(scheduler.scale_noise(zero, timestep, one))
+    if hasattr(scheduler, "scale_noise"):
+        return float(scheduler.scale_noise(one, timestep, zero)), float(scheduler.scale_noise(zero, timestep, one))
+    sigma = float(scheduler.sigmas[position])  # of flow
+    return 1 - sigma, sigma
 
 
 def carry_over(

@@ -15,6 +15,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, OutOfMemory
 from mezzotint.memory.footprints.live_memory import counted
 from mezzotint.memory.footprints.tracing import faked
+from mezzotint.memory.interruption import cancellable
 from mezzotint.memory.shortage import is_lost, is_shortage
 from mezzotint.memory.tiling import in_tiles, starts
 from mezzotint.protocol import IsCancelled
@@ -134,7 +135,7 @@ class Enlarger:
             self.on_tile(done, count)
             return made.float().cpu()
 
-        with torch.inference_mode():
+        with torch.inference_mode(), cancellable([self.upscaler.network], self.cancelled):
             return in_tiles(make, pixels, tile, takes=1, gives=self.upscaler.scale, overlap=overlap)
 
     def _made(self, part: Tensor) -> Tensor:

@@ -85,9 +85,9 @@ def test_it_runs_in_8_bits(folder, tmp_path, every_device):
 @pytest.mark.slow_after(2)
 @pytest.mark.parametrize("every_device", ["cpu"], indirect=True)
 def test_another_sampler_runs(folder, tmp_path, every_device):
-    request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m")
+    request = request_of(folder, tmp_path, steps=3, sampler="dpmpp_2m", schedule="karras")
     result = Engine(Catalog.standard()).generate(request, lambda _: None, lambda: False)
-    assert result.stages[0].sampler == "dpmpp_2m" and pixels(result).std() > 1
+    assert (result.stages[0].sampler, result.stages[0].schedule) == ("dpmpp_2m", "karras") and pixels(result).std() > 1
 
 
 @pytest.mark.slow_after(2)

@@ -1,13 +1,22 @@
 """Help that can be read, and mistakes told in one line."""
 
+import argparse
+import dataclasses
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import mezzotint
 from mezzotint import __version__
 from mezzotint.cli.parser import make_parser
 from mezzotint.errors import UsageError
+from mezzotint.options import OPTIONS
+from mezzotint.training_protocol import TrainingSettings
+
+ENGINE = Path(mezzotint.__file__).parent
 
 COMMANDS = [
     (),
@@ -89,3 +98,38 @@ def test_only_the_command_that_is_asked_for_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["images.inspect"]
+
+
+def _options(parser, command=""):
+    """(command, destination) of every option of every command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from _options(below, f"{command} {name}".strip())
+        elif action.option_strings and action.dest not in ("help", "version"):
+            yield command, action.dest
+
+
+def _text(*folders):
+    return "\n".join(path.read_text() for folder in folders for path in sorted((ENGINE / folder).rglob("*.py")))
+
+
+def test_every_option_of_every_command_is_read():
+    """By the code of the commands, or as a field of the options and settings, whose readers are below the commands."""
+    shared = {one.field for one in OPTIONS.values()}
+    trained = {one.name for one in dataclasses.fields(TrainingSettings)}
+    read = set(re.findall(r'\barguments\.(\w+)|getattr\(arguments, "(\w+)"', _text("cli")))
+    names = {name for pair in read for name in pair if name} | {"output", "out"}
+    indirect = set(re.findall(r'"(\w+)"', _text("cli")))
+    unread = [
+        (command, dest)
+        for command, dest in _options(make_parser())
+        if dest not in names | shared | indirect and not (command == "train" and dest in trained)
+    ]
+    assert unread == []
+
+
+def test_every_setting_of_a_training_is_read():
+    words = _text("training", "jobs/training")
+    fields = [one.name for one in dataclasses.fields(TrainingSettings)]
+    assert [name for name in fields if not re.search(rf"\.{name}\b", words)] == []

@@ -62,15 +62,44 @@ def test_dry_run_trains_nothing_and_shows_everything(call, dataset, tmp_path, ti
 def test_what_is_finished_cannot_be_resumed_and_is_not_overwritten(call, dataset, tiny_pixart_folder):
     words = (dataset, "-m", tiny_pixart_folder, "-o", "mine", *FEW, "-q")
     assert call(*words)[0] == 0
-    for again in (words, ("--resume", "-o", "mine")):
+    for again, told in ((words, "exists already"), (("--resume", "-o", "mine"), "is finished after 4 steps: prolong")):
         code, _, err = call(*again)
-        assert code == 2 and "exists already" in err
+        assert code == 2 and told in err
+
+
+def test_what_is_finished_is_prolonged_and_keeps_its_epochs(call, dataset, tmp_path, tiny_pixart_folder):
+    assert call(dataset, "-m", tiny_pixart_folder, "-o", "mine", *FEW, "-q")[0] == 0
+    before = (tmp_path / "mine.safetensors").read_bytes()
+    code, _, err = call("--resume", "-o", "mine", "--steps", "7", "--rate", "0.002")
+    assert code == 0 and "epoch 3, step 6" in err and "epoch 4, step 7" in err
+    assert (tmp_path / "mine.safetensors").read_bytes() != before
+    assert (tmp_path / "mine.training/epochs/mine-0002.safetensors").read_bytes() == before
+    log = [json.loads(line) for line in (tmp_path / "mine.training/log.jsonl").read_text().splitlines()]
+    assert [line["rate"] for line in log if "loss" in line][4:] == [0.002] * 3
+    record = json.loads((tmp_path / "mine.training/training.json").read_text())
+    assert (record["steps"], record["request"]["settings"]["rate"]) == (7, 0.002)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--rank", "8"), "keeps its --rank (it is 2)"),
+        (("--steps", "9", "--kind", "dora", "--flip"), "keeps its --kind (it is lora), --flip (it is False)"),
+        (("--trigger", "zibble"), "--trigger cannot be changed by --resume"),
+        (("--steps", "3"), "4 steps are done already"),
+    ],
+)
+def test_what_cannot_change_is_refused_by_name(call, dataset, tiny_pixart_folder, words, told):
+    assert call(dataset, "-m", tiny_pixart_folder, "-o", "mine", *FEW, "-q")[0] == 0
+    code, _, err = call("--resume", "-o", "mine", *words)
+    assert code == 2 and told in err
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("-o", "mine"), "a folder of images and a model are needed"),
+        (("images", "-m", "x", "-o", "mine", "--accept-changes"), "add --resume"),
         (("images", "-m", "x", "-o", "mine", "--resume"), "leave the folder of images, the model and --from out"),
         (("--resume", "-o", "mine"), "is not the folder of a training"),
         (("images", "-m", "nothing-like-it", "-o", "mine"), "No model is called 'nothing-like-it'"),

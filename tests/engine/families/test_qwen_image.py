@@ -61,7 +61,7 @@ def test_noise_is_shifted_by_the_image_s_size_and_ends_at_a_fiftieth(folder, sid
         sources.scheduler, sampler=None, schedule=None, prediction_type=None, zero_terminal_snr=None, flow=flow
     )
     scheduler = build_scheduler(resolved)
-    set_steps(scheduler, 20, flow=flow)
+    set_steps(scheduler, resolved, 20)
     assert scheduler.sigmas[0] == 1 and scheduler.sigmas[-2] == pytest.approx(0.02)
 
 
@@ -73,7 +73,7 @@ def test_few_steps_are_of_finite_noise(folder, steps):
         sources.scheduler, sampler=None, schedule=None, prediction_type=None, zero_terminal_snr=None, flow=flow
     )
     scheduler = build_scheduler(resolved)
-    set_steps(scheduler, steps, flow=flow)
+    set_steps(scheduler, resolved, steps)
     assert scheduler.sigmas[0] == 1 and len(scheduler.timesteps) == steps
     assert bool(torch.isfinite(scheduler.sigmas).all())
 

@@ -7,6 +7,7 @@ from mezzotint.images.dialect import (
     from_invokeai,
     from_novelai,
     lora_tags,
+    our_names,
 )
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES
 
@@ -22,9 +23,15 @@ def test_both_forms_of_a1111_are_ours(sampler: str, schedule: str) -> None:
 
 def test_names_that_we_lack_stay() -> None:
     assert from_a1111("DPM++ SDE Karras", None) == ("DPM++ SDE", "karras")
-    assert from_a1111("Restart", "Beta") == ("Restart", "Beta")
+    assert from_a1111("Restart", "Align Your Steps") == ("Restart", "Align Your Steps")
     assert from_a1111("Karras", None) == ("Karras", None)
     assert from_a1111(None, None) == (None, None)
+
+
+def test_uniform_is_comfyuis_normal() -> None:
+    assert from_a1111("Euler", "Uniform") == ("euler", "normal")
+    assert our_names("Euler a", "Simple") == our_names("euler_ancestral", "simple") == ("euler_a", "simple")
+    assert our_names("uni_pc_bh2", "kl_optimal") == ("unipc", "kl_optimal")
 
 
 def test_automatic_says_nothing() -> None:

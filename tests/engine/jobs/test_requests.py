@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.images.naming import NameFields, image_path
@@ -17,6 +18,7 @@ from mezzotint.protocol import (
     ControlRef,
     GenerateRequest,
     ImageInput,
+    Inpaint,
     LoraRef,
     ModelRef,
     Output,
@@ -179,3 +181,29 @@ def test_what_makes_a_difference_in_time_makes_another_key():
         replace(base, cascade=Cascade(stages=(Stage(model=ModelRef(id="n"), width=512, height=512),))),
     ]
     assert len({run_key(one) for one in [base, *others]}) == 6
+
+
+def with_init(path, size, **fields):
+    Image.new("RGB", size).save(path)
+    cascade = Cascade(stages=(Stage(model=ModelRef(id="m"), **fields),))
+    return GenerateRequest(prompt="x", cascade=cascade, images=(ImageInput(path=str(path)),))
+
+
+def test_a_size_that_an_init_image_gives_makes_another_key(tmp_path):
+    small, wide = with_init(tmp_path / "a.png", (64, 64)), with_init(tmp_path / "b.png", (1, 1000))
+    keys = [run_key(one) for one in (small, wide, replace(small, images=()))]
+    assert [(key.width, key.height) for key in keys] == [(64, 64), (64, 16384), (0, 0)]
+    assert run_key(with_init(tmp_path / "c.png", (640, 480), width=512, height=512)).width == 512
+    assert (run_key(with_init(tmp_path / "d.png", (640, 480), width=320)).height) == 480
+    references = replace(small, images=(ImageInput(path=str(tmp_path / "b.png"), role="reference"),))
+    assert run_key(references).height == 16384
+
+
+def test_an_image_that_cannot_be_read_leaves_the_size_open(tmp_path):
+    request = with_init(tmp_path / "a.png", (64, 64))
+    (tmp_path / "a.png").write_bytes(b"no image")
+    assert run_key(request).width == 0
+    (tmp_path / "a.png").unlink()
+    assert run_key(request).width == 0
+    grown = replace(with_init(tmp_path / "e.png", (64, 64)), inpaint=Inpaint(left=64))
+    assert (run_key(grown).width, run_key(grown).height) == (128, 64)

@@ -20,7 +20,7 @@ from mezzotint.stages.denoise import SamplerState
 def schedule(sampler, *, again_at=None):
     """The latents after every step; at one step there is a first try that is thrown away."""
     scheduler = build_scheduler(resolved(sampler))
-    set_steps(scheduler, 6, torch.device("cpu"))
+    set_steps(scheduler, resolved(sampler), 6)
     generator = torch.Generator().manual_seed(3)
     latents = torch.randn(1, 4, 8, 8, generator=generator) * 10
     seen = []
@@ -60,7 +60,7 @@ def test_done_again(sampler, index):
 def walk_of(class_name, settings, seeds):
     """The last latents of as many images as there are seeds, each with its own noise."""
     scheduler = getattr(diffusers, class_name)(**settings)
-    set_steps(scheduler, 6, torch.device("cpu"))
+    scheduler.set_timesteps(6)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     latents = torch.cat([torch.randn(1, 4, 8, 8, generator=generator) for generator in generators])
     known = inspect.signature(scheduler.step).parameters
@@ -76,7 +76,7 @@ def test_images_walk_together_as_each_does_alone(name):
     """What test_many shows of the usual samplers, of all others."""
     sampler = _FLOW_SAMPLERS[name.removeprefix("flow ")] if name.startswith("flow") else _OWN_SAMPLERS[name]
     settings = dict(sampler.settings)
-    if name.startswith("flow") and not sampler.class_name.startswith("FlowMatch"):
+    if name.startswith("flow") and not sampler.class_name.startswith(("FlowMatch", "LTX")):
         settings |= {"use_flow_sigmas": True, "prediction_type": "flow_prediction"}
     together = walk_of(sampler.class_name, settings, [3, 4, 5])
     alone = [walk_of(sampler.class_name, settings, [seed]) for seed in (3, 4, 5)]

@@ -11,7 +11,7 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, ModelRef, Output, Sampling, Stage
-from mezzotint.stages.image_spec import slerp
+from mezzotint.stages.image_spec import seeded, slerp
 
 
 def test_a_blend_of_noises_has_their_variance_and_its_ends_are_they_themselves():
@@ -19,6 +19,19 @@ def test_a_blend_of_noises_has_their_variance_and_its_ends_are_they_themselves()
     assert torch.equal(slerp(low, high, 0), low) and torch.equal(slerp(low, high, 1), high)
     assert float(slerp(low, high, 0.5).std()) == pytest.approx(1, abs=0.05)
     assert torch.equal(slerp(low, low, 0.3), low)
+
+
+def test_all_bits_of_a_seed_count():
+    seeds = [7, 7 + 2**32, 7 + 2**33, 2**63 - 1, 2**32, 0]
+    noises = [torch.randn(4, generator=seeded(seed)) for seed in seeds]
+    assert len({tuple(noise.tolist()) for noise in noises}) == len(seeds)
+    assert torch.equal(torch.randn(4, generator=seeded(2**40)), torch.randn(4, generator=seeded(2**40)))
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1])
+def test_a_seed_that_torch_takes_whole_is_torchs_own(seed):
+    own = torch.Generator().manual_seed(seed)
+    assert torch.equal(torch.randn(4, generator=seeded(seed)), torch.randn(4, generator=own))
 
 
 @pytest.fixture(scope="module")

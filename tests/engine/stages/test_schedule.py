@@ -120,3 +120,25 @@ def test_noise_is_added_at_the_first_level():
     schedule = plan_schedule(stage("euler", 20), CPU, strength=0.5)
     noisy = add_noise(schedule, torch.zeros(1, 4, 64, 64), torch.Generator().manual_seed(0))
     assert float(noisy.std()) == pytest.approx(schedule.sigmas[0], rel=0.03)
+
+
+@pytest.mark.parametrize("strength", [0.1, 0.3, 0.5, 0.75])
+def test_the_refiner_takes_its_share_of_the_steps_that_an_init_image_leaves(strength):
+    first = plan_schedule(stage(steps=40, until=0.8), CPU, strength=strength)
+    second = plan_schedule(stage(steps=40), CPU, after=first)
+    taken = int(40 * strength)
+    assert len(first.timesteps) + len(second.timesteps) == taken
+    assert abs(len(first.timesteps) - 0.8 * taken) <= 1 and len(second.timesteps) >= 1
+
+
+def test_an_init_image_at_full_strength_is_divided_like_none():
+    at_full_strength = plan_schedule(stage(steps=20, until=0.6), CPU, strength=1.0)
+    assert at_full_strength.sigmas == plan_schedule(stage(steps=20, until=0.6), CPU).sigmas
+
+
+@pytest.mark.parametrize(("strength", "steps", "least"), [(0.0, 20, "0.05"), (0.2, 4, "0.25"), (0.01, 30, "0.034")])
+def test_a_strength_that_takes_no_step_is_explained(strength, steps, least):
+    words = f"a strength of {strength:g} is that part of {steps} steps, .*use a strength of {least} or more"
+    with pytest.raises(UsageError, match=words):
+        plan_schedule(stage(steps=steps), CPU, strength=strength)
+    assert plan_schedule(stage(steps=steps), CPU, strength=float(least)).timesteps.numel() == 1

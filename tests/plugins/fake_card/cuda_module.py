@@ -124,6 +124,7 @@ MODULE: dict[str, Any] = {
     "manual_seed_all": lambda seed: None,
     "Stream": Stream,
     "Event": Event,
+    "is_current_stream_capturing": lambda: card.capture is not None,
     "stream": streaming,
     "current_stream": card.current_stream,
     "default_stream": lambda device=None: card.streams[card.index_of(device)],

@@ -9,9 +9,10 @@ from PySide6.QtCore import QCoreApplication
 from mezzotint.option import declared
 from mezzotint.options import OPTIONS
 from mezzotint.protocol import Cascade, GenerateRequest, ImageMetadata, ModelRef, Sampling, Stage, Transition
+from mezzotint.request_protocol import our_seed
 from mezzotint.sampling_protocol import both_guidances, shared_with_refiner
 from mezzotint_app.viewmodel.create.controls import controls_of
-from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, go_together
+from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES
 from mezzotint_app.viewmodel.create.state import CreateSettings, LoraChoice
 from mezzotint_app.viewmodel.option_texts import label
 
@@ -74,7 +75,7 @@ def read_metadata(
         return read_request(metadata.request)
     left_out: list[str] = []
     model = _model(metadata.model, find_model, left_out)
-    seed = _accepted(translate("Create", "seed"), metadata.seed, OPTIONS["seed"].fits, left_out)
+    seed = _accepted(translate("Create", "seed"), our_seed(metadata.seed), OPTIONS["seed"].fits, left_out)
     settings = _of_metadata(metadata, onto, left_out)
     refiner = _model(metadata.refiner, find_model, left_out)
     if refiner is not None:
@@ -195,12 +196,7 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
     scale, true_cfg = both_guidances(metadata.guidance_scale, metadata.distilled_guidance_scale)
     guidance = _accepted(translate("Create", "guidance"), scale, OPTIONS["guidance"].fits, left_out)
     sampler = _accepted(translate("Create", "sampler"), metadata.sampler, SAMPLERS.__contains__, left_out)
-    schedule = _accepted(
-        translate("Create", "schedule"),
-        metadata.schedule,
-        lambda name: name in SCHEDULES and go_together(sampler, name),
-        left_out,
-    )
+    schedule = _accepted(translate("Create", "schedule"), metadata.schedule, SCHEDULES.__contains__, left_out)
     found: dict[str, Any] = {"steps": steps, "guidance_scale": guidance, "sampler": sampler, "schedule": schedule}
     for key, value in (
         ("variation_seed", metadata.variation_seed),
@@ -210,7 +206,7 @@ def _of_metadata(metadata: ImageMetadata, onto: CreateSettings, left_out: list[s
         one = declared(Sampling)[key]
         found[key] = _accepted(label(one), value, one.fits, left_out)
     if sampler is not None:
-        onto = replace(onto, schedule=None)  # the previous schedule may not suit this sampler
+        onto = replace(onto, schedule=None)  # the image's sampler had another
     size = metadata.width, metadata.height
     if all(side is not None and 0 < side <= 1 << 16 for side in size):
         found["width"], found["height"] = size

@@ -18,7 +18,6 @@ from mezzotint.sampling_protocol import sampling_of, shared_with_refiner
 from mezzotint_app.settings import Settings
 from mezzotint_app.viewmodel.create.controls import controls_in_use
 from mezzotint_app.viewmodel.create.regions import details_in_use, regions_in_use
-from mezzotint_app.viewmodel.create.sampler_choices import go_together
 from mezzotint_app.viewmodel.create.state import CreateSettings, loras_in_use
 
 
@@ -102,13 +101,8 @@ def cascade_of(model: str, settings: CreateSettings) -> Cascade:
     return Cascade(stages=tuple(stages), transitions=tuple(transitions))
 
 
-def schedule_in_use(settings: CreateSettings) -> str | None:
-    """Return the schedule, or None if the sampler does not support it; it is kept for other samplers."""
-    return settings.schedule if go_together(settings.sampler, settings.schedule) else None
-
-
 def _sampling(settings: CreateSettings) -> Sampling:
-    return replace(sampling_of(settings), schedule=schedule_in_use(settings), condition_noise=None)
+    return replace(sampling_of(settings), condition_noise=None)
 
 
 def _second_pass(settings: CreateSettings) -> Transition:

@@ -11,7 +11,7 @@ from mezzotint.values.basic import Integer, Interval, Number
 from mezzotint_app.amounts import number_text
 from mezzotint_app.viewmodel.create.checks import honours_clip_skip
 from mezzotint_app.viewmodel.create.create import CreateModel
-from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, go_together, schedules_of, shown_name
+from mezzotint_app.viewmodel.create.sampler_choices import SAMPLERS, SCHEDULES, shown_name
 from mezzotint_app.viewmodel.option_texts import label, tooltip
 from mezzotint_app.widgets.inputs.choice_box import Choice, ChoiceBox
 from mezzotint_app.widgets.inputs.field import Field
@@ -56,7 +56,7 @@ class CreateSampling(QWidget):
             self._fields[name].setVisible(is_guided or getattr(settings, name) is not None)
         self._fields["true_cfg_scale"].setVisible(self._is_embedded() or settings.true_cfg_scale is not None)
         self.controls["sampler"].show_choices([self._own_choice(), *map(_named, SAMPLERS)], settings.sampler)
-        self._show_schedule(settings.sampler, settings.schedule)
+        self.controls["schedule"].show_choices([self._own_choice(), *map(_named, SCHEDULES)], settings.schedule)
 
     def summary(self) -> str:
         """A short summary of the settings."""
@@ -85,14 +85,6 @@ class CreateSampling(QWidget):
         signal.connect(lambda value: self._model.chosen.change(**{name: as_taken(value)}))
         field.reset.connect(lambda: self._model.chosen.reset([name]))
         return field
-
-    def _show_schedule(self, sampler: str | None, schedule: str | None) -> None:
-        offered = [self._own_choice(), *map(_named, schedules_of(sampler))]
-        kept = schedule is not None and not go_together(sampler, schedule)
-        self.controls["schedule"].show_choices(offered, None if kept else schedule)
-        message = self.tr("{schedule} is not supported by {sampler}; it is kept for samplers that support it.")
-        hint = message.format(schedule=shown_name(schedule or ""), sampler=shown_name(sampler or "")) if kept else ""
-        self._fields["schedule"].set_hint(hint)
 
     def _own_choice(self) -> Choice:
         return Choice(value=None, name=self.tr("Model default"))

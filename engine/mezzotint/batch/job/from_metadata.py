@@ -12,6 +12,7 @@ from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.options import OPTIONS, Options
 from mezzotint.parsed import Guess, Parsed
 from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Space
+from mezzotint.request_protocol import our_seed
 from mezzotint.sampling_protocol import SAMPLERS, SCHEDULES, both_guidances
 
 
@@ -94,7 +95,7 @@ class _Reading:
     def _read_sampling(self) -> None:
         found = self._metadata
         guidance, true_cfg = both_guidances(found.guidance_scale, found.distilled_guidance_scale)
-        self._take("seed", found.seed)
+        self._take("seed", our_seed(found.seed))
         if found.width is not None and found.height is not None:
             self._take("size", (found.width, found.height))
         for name, value, known in (("sampler", found.sampler, SAMPLERS), ("schedule", found.schedule, SCHEDULES)):

@@ -10,7 +10,9 @@ from mezzotint.cli.argument_types import integer
 from mezzotint.cli.command_options import add_command, add_json, add_models_folder
 from mezzotint.cli.context import Context
 from mezzotint.cli.images.each_image import made_of_each
+from mezzotint.cli.output_target import output_of_several, resolved_output
 from mezzotint.cli.reporter import Reporter
+from mezzotint.errors import UsageError
 from mezzotint.protocol import DecodeRequest, Dtype, GeneratedImage, Output
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def add(commands: "Commands") -> None:
         "-o",
         "--output",
         metavar="PATH",
-        help="a folder, a file name or one with [tokens] (default: the job's output path)",
+        help="a folder, a file name or one with [tokens], or - for standard output (default: the job's output path)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     parser.add_argument("--device", metavar="NAME", default="auto", help="auto, cpu, cuda, xpu, mps (default: auto)")
@@ -58,14 +60,19 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     waiting = _waiting(arguments.all, context)
     files = [*arguments.files, *(waiting if arguments.all else [])]
     if not files:
+        if arguments.output is not None and not arguments.all:
+            raise UsageError("-o needs to know of what: name the saved latents, or add --all")
         _list(waiting, arguments, context)
         return 0
+    if len(files) > 1:
+        arguments.output = output_of_several(arguments.output, len(files))
     engine = context.make_engine(context.make_catalog(arguments.models_folder))
 
     def decoded(path: Path, reporter: Reporter) -> GeneratedImage:
         return engine.decode(_request(arguments, path), reporter.on_event, context.interrupt.stop_requested)
 
-    done = made_of_each(files, context, engine, "json" if arguments.json else "paths", decoded)
+    with resolved_output(arguments, context, len(files)):
+        done = made_of_each(files, context, engine, "json" if arguments.json else "paths", decoded)
     if arguments.json:
         context.terminal.json({"images": done})
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mezzotint.batch.tasks.skipped import IMAGE_SUFFIXES
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.cli.context import PARTLY_DONE, Context
+from mezzotint.cli.output_target import output_of_several, resolved_output
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.codec import encode
 from mezzotint.errors import Cancelled, MezzotintError, UsageError
@@ -23,7 +24,10 @@ def add_images(parser: argparse.ArgumentParser, result: str) -> None:
     """Add the images and where their copies go; `result`: the name of one, with NAME for the image's."""
     parser.add_argument("images", metavar="IMAGE", type=Path, nargs="*", help="an image, or a folder of them")
     parser.add_argument(
-        "-o", "--output", metavar="PATH", help=f"a folder or a file name (default: next to the image, as {result})"
+        "-o",
+        "--output",
+        metavar="PATH",
+        help=f"a folder, a file name, or - for standard output (default: next to the image, as {result})",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
 
@@ -41,8 +45,8 @@ def images_of(arguments: argparse.Namespace) -> list[Path]:
     paths = list(_images(arguments.images, arguments.command))
     if arguments.jsonl and len(paths) > 1:
         raise UsageError(f"--jsonl tells of one image, but there are {len(paths)}; use --json")
-    if arguments.output and len(paths) > 1 and Path(arguments.output).suffix and not Path(arguments.output).is_dir():
-        raise UsageError(f"{len(paths)} images cannot all become {plain(arguments.output, 200)}: name a folder")
+    if len(paths) > 1 or any(path.is_dir() for path in arguments.images):
+        arguments.output = output_of_several(arguments.output, len(paths))
     return paths
 
 
@@ -54,7 +58,8 @@ def each_image(
     make: Callable[[Path, Reporter], T],
 ) -> int:
     """Make all copies and print them; one that fails stops no other. Raises the last failure."""
-    done = made_of_each(paths, context, engine, output_format(arguments), make)
+    with resolved_output(arguments, context, len(paths)):
+        done = made_of_each(paths, context, engine, output_format(arguments), make)
     if arguments.json:
         context.terminal.json({"images": done})
     if arguments.jsonl:
@@ -94,7 +99,9 @@ def output_format(arguments: argparse.Namespace) -> OutputFormat:
 
 
 def list_names(kind: str, names: Sequence[str], arguments: argparse.Namespace, context: Context) -> int:
-    """Print the names of networks, one a line or as JSON."""
+    """Print the names of networks, one a line or as JSON. Raises UsageError for images, of which nothing is made."""
+    if arguments.images:
+        raise UsageError("--list lists what is found and makes nothing: leave the images out, or --list")
     if arguments.json:
         context.terminal.json({kind: list(names)})
     else:

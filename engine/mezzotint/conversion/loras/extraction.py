@@ -75,7 +75,9 @@ def extract_lora(
     if not found.factors:
         raise ModelRefused(f"{_path(tuned)} and {_path(base)} have the same weights; there is nothing to extract")
     found.left_out = _others_changed(*models)
-    write_lora(output, found.factors, base.family, Description(title=output.stem), dtype=dtype)
+    native = base.detected.defaults
+    about = Description(title=output.stem, resolution=(native.width, native.height))
+    write_lora(output, found.factors, base.family, about, dtype=dtype)
     return _report(output, found)
 
 

@@ -33,6 +33,7 @@ class Description:
     author: str = ""
     date: "datetime | None" = None
     thumbnail: "Image.Image | None" = None
+    resolution: tuple[int, int] | None = None  # pixels, of the images that it is for
     others: Mapping[str, str] = field(default_factory=dict)  # further entries, by their full names
 
 
@@ -60,7 +61,7 @@ def _spec(description: Description, dialect: "Dialect", kind: str) -> dict[str, 
         "architecture": f"{dialect.architecture}/{kind}",
         "implementation": dialect.implementation,
         "title": description.title,
-        "resolution": dialect.resolution,
+        "resolution": "" if description.resolution is None else "{}x{}".format(*description.resolution),
         "date": "" if description.date is None else description.date.isoformat(timespec="seconds"),
         "trigger_phrase": description.trigger_phrase,
         "description": description.text,

@@ -26,7 +26,6 @@ class Dialect:
 
     base_version: str
     architecture: str
-    resolution: str = "1024x1024"
     implementation: str = "diffusers"
     prefixes: Mapping[str, str]  # by component
     is_kohya: bool = False
@@ -78,7 +77,6 @@ DIALECTS: Mapping[str, Dialect] = {
     "sd15": Dialect(
         base_version="sd_v1",
         architecture="stable-diffusion-v1",
-        resolution="512x512",
         prefixes={"unet": "lora_unet", "text_encoder": "lora_te"},
         is_kohya=True,
     ),

@@ -1,6 +1,7 @@
 """The folder of a training: its request, state, log, samples and the LoRAs of its epochs."""
 
 import contextlib
+import filecmp
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -102,6 +103,15 @@ class RunFolder:
     def epoch(self, name: str, number: int) -> Path:
         """The LoRA of an epoch, from 1."""
         return self.path / "epochs" / f"{name}-{number:04}.safetensors"
+
+    def step_of(self, lora: Path) -> int | None:
+        """The step at which this run wrote a file, which is that of an epoch byte for byte; None: others did."""
+        for line in self.logged():
+            epoch = self.path / "epochs" / Path(str(line.get("path"))).name
+            with contextlib.suppress(OSError):
+                if "epoch" in line and filecmp.cmp(lora, epoch, shallow=False):
+                    return int(line["step"])
+        return None
 
     def sample(self, epoch: int, number: int) -> Path:
         """A sample image; epoch 0 is the model without the LoRA."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -67,8 +68,10 @@ class TrainingRun:
         self._saved: list[EpochSaved] = []
         self._losses: list[float] = []
         self._is_written = False  # the LoRA
+        self._finished: int | None = None  # the step at which it was, before this run
         self._prepared: Prepared
         self._ladder: Ladder
+        self._planned: int  # steps when it was begun, of which an epoch is a part
         self._started: datetime  # of the first run, so that a resumed one writes the same LoRA
 
     def run(self, *, resume: bool = False, accept_changes: bool = False) -> TrainingResult:
@@ -85,7 +88,10 @@ class TrainingRun:
             return self._run(resume=resume, accept_changes=accept_changes)
 
     def _leased(self, *, resume: bool, accept_changes: bool) -> TrainingResult:
-        check_output(self._lora)
+        self._finished = self._folder.step_of(self._lora) if resume else None
+        self._is_written = self._finished is not None
+        if not self._is_written:
+            check_output(self._lora)
         lease = Lease.acquire(what=f"training {self._request.name}")
         if isinstance(lease, Held):
             raise Busy(f"the device is in use by {plain(str(lease), 500)}: wait for it, or stop it there")
@@ -155,10 +161,11 @@ class TrainingRun:
         fingerprint = self._prepared.dataset.fingerprint
         if not resume and self._processes.is_first:
             self._started = datetime.now(UTC)
+            self._planned = self._prepared.values.steps
             begun = {"dataset": fingerprint, "started": self._started.isoformat(), "steps": self._prepared.values.steps}
             self._folder.create(self._request, begun | {"levers": encode(levers)})
             return levers
-        _, record = self._folder.read()
+        record = self._continued()
         self._folder.paused.unlink(missing_ok=True)
         self._started = datetime.fromisoformat(record["started"])
         if self._processes.is_first and changed(self._prepared, record.get("dataset")):
@@ -169,6 +176,21 @@ class TrainingRun:
                 )
             self._folder.change(dataset=fingerprint)
         return levers_of(record, levers)
+
+    def _continued(self) -> dict[str, Any]:
+        """The record, with the settings of now; its epochs stay as long as they were planned."""
+        request, record = self._folder.read()
+        steps = self._prepared.values.steps
+        self._planned = int(record.get("planned", record.get("steps", steps)))
+        if self._finished is not None and steps <= self._finished:
+            raise UsageError(
+                f"{plain(self._request.name, 100)} is finished after {self._finished} steps: prolong it by --steps, "
+                "with more than that"
+            )
+        changed_record = record | {"steps": steps, "planned": self._planned}
+        if self._processes.is_first and request.settings != self._request.settings:
+            self._folder.write(replace(request, settings=self._request.settings), changed_record)
+        return record
 
     def _empty_model(self, levers: TrainingLevers) -> LoadedModel:
         model = self._prepared.model
@@ -204,10 +226,10 @@ class TrainingRun:
 
     def _train(self, trainer: Trainer, examples: Examples, sampler: Sampler) -> None:
         steps, saved = trainer.rates.steps, time.monotonic()
-        ends = _epoch_ends(steps, self._request.settings.epochs)
+        ends = _epoch_ends(steps, self._request.settings.epochs, self._planned)
         is_open = trainer.step in ends and not any(each.step == trainer.step for each in self._saved)
         if self._processes.decided(is_open)[0]:
-            self._end_epoch(trainer, ends.index(trainer.step) + 1, examples, sampler)
+            self._end_epoch(trainer, examples, sampler)
         while trainer.step < steps:
             is_due = time.monotonic() - saved > _SAVE_SECONDS
             stops, is_due = self._processes.decided(self._cancelled(), is_due)
@@ -227,9 +249,10 @@ class TrainingRun:
             if trainer.step in ends:
                 self._save(trainer)
                 saved = time.monotonic()
-                self._end_epoch(trainer, ends.index(trainer.step) + 1, examples, sampler)
+                self._end_epoch(trainer, examples, sampler)
 
-    def _end_epoch(self, trainer: Trainer, epoch: int, examples: Examples, sampler: Sampler) -> None:
+    def _end_epoch(self, trainer: Trainer, examples: Examples, sampler: Sampler) -> None:
+        epoch = 1 + sum(each.step < trainer.step for each in self._saved)
         path, batch = self._write(trainer, self._folder.epoch(self._request.name, epoch)), self._prepared.values.batch
         validation = trainer.validation_loss(examples.held, batch) if self._prepared.held else None
         samples: list[Path] = []
@@ -274,6 +297,7 @@ class TrainingRun:
             title=request.name,
             trigger_phrase=self._prepared.request.trigger,
             date=self._started,
+            resolution=(self._prepared.values.resolution,) * 2,
             others={
                 "ss_sd_model_name": model_name(self._prepared),
                 "ss_steps": str(trainer.step),
@@ -313,6 +337,10 @@ def _epoch_of(line: Mapping[str, Any]) -> EpochSaved | None:
     return decode(EpochSaved, line)
 
 
-def _epoch_ends(steps: int, epochs: int) -> list[int]:
-    """The steps after which an epoch is saved, at equal distances; the last is the end."""
-    return sorted({max(1, round(steps * (number + 1) / epochs)) for number in range(epochs)})
+def _epoch_ends(steps: int, epochs: int, planned: int) -> list[int]:
+    """The steps after which an epoch is saved, at the distances of `epochs` in `planned` steps; the last is the end."""
+    ends, number = {steps}, 1
+    while (end := max(1, round(planned * number / epochs))) < steps:
+        ends.add(end)
+        number += 1
+    return sorted(ends)

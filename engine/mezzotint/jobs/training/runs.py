@@ -8,10 +8,11 @@ from typing import Any
 
 from mezzotint.catalog.place import TRAINING_SUFFIX
 from mezzotint.codec import decode
-from mezzotint.errors import MezzotintError
+from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.jobs.training.folder import RunFolder
 from mezzotint.training_protocol import EpochSaved, TrainingLoss, TrainingRequest, TrainingRunInfo
 
+CHANGEABLE = ("steps", "rate", "schedule", "device", "attention")  # of the settings of a run that has begun
 MOST_RUNS = 200
 MOST_LOSSES = 1000  # points of a curve; more are averaged
 _MOST_ENTRIES = 10_000  # of a folder
@@ -24,10 +25,24 @@ def read_runs(folders: Iterable[str]) -> tuple[TrainingRunInfo, ...]:
     return tuple(sorted(found, key=lambda one: one.started, reverse=True)[:MOST_RUNS])
 
 
-def resumed_request(folder: Path) -> TrainingRequest:
-    """The request of a run that has begun; its folder may have been moved or renamed. Raises as RunFolder.read."""
+def resumed_request(folder: Path, given: Mapping[str, Any] | None = None) -> TrainingRequest:
+    """The request of a run that has begun, with other settings; its folder may have been moved or renamed.
+
+    Raises as RunFolder.read; UsageError for settings that cannot change once a run has begun.
+    """
     request, _ = RunFolder(folder).read()
-    return _placed(request, folder)
+    given = {name: value for name, value in (given or {}).items() if value != getattr(request.settings, name)}
+    fixed = [name for name in given if name not in CHANGEABLE]
+    if fixed:
+        named = ", ".join(f"{_option(name)} (it is {getattr(request.settings, name)})" for name in fixed)
+        raise UsageError(
+            f"a training that has begun keeps its {named}; --resume can change {', '.join(map(_option, CHANGEABLE))}. "
+            "Leave it out, or train anew with --from"
+        )
+    done = read_run(folder).step if given.get("steps") else 0
+    if given.get("steps") and given["steps"] < done:
+        raise UsageError(f"--steps is {given['steps']}, and {done} steps are done already: give more, or leave it out")
+    return _placed(replace(request, settings=replace(request.settings, **given)), folder)
 
 
 def read_run(path: Path) -> TrainingRunInfo:
@@ -60,6 +75,10 @@ def thinned(losses: Iterable[TrainingLoss]) -> tuple[TrainingLoss, ...]:
     each = -(-len(all_of) // MOST_LOSSES) or 1
     groups = [all_of[first : first + each] for first in range(0, len(all_of), each)]
     return tuple(TrainingLoss(step=one[-1].step, loss=sum(each.loss for each in one) / len(one)) for one in groups)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:

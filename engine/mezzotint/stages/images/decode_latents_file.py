@@ -56,6 +56,7 @@ def decode_latents_file(
     """
     import torch
 
+    from mezzotint.memory.interruption import cancellable
     from mezzotint.stages.images.decode import to_image
     from mezzotint.stages.images.overflow import within_range
     from mezzotint.stages.models.loading import load_models
@@ -79,7 +80,8 @@ def decode_latents_file(
     model.vae_tile = undecoded.record.request.vae_tile or 0 if request.vae_tile is None else request.vae_tile
     session = attention.session("sdpa", device.id, dtype, notify)
     on_event(Decoding(image=0, images=1))
-    with torch.inference_mode(), torch_attention(session):
+    interruptible = cancellable(model.networks.values(), cancelled)
+    with torch.inference_mode(), torch_attention(session), interruptible:
         pixels = within_range(model, partial(to_image, model, latents.to(model.device)), notify)
     undecoded = _without_details(undecoded, notify)
     image = save_image(inputs.composite(pixels), undecoded, overwrite=request.output.overwrite)

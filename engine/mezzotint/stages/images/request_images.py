@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mezzotint.errors import UsageError
+from mezzotint.images.canvas import middle
 from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
 from mezzotint.stages.images.sizes import SMALLEST, size_for_image
 
 MAX_FEATHER = 256  # pixels
 MAX_PADDING = 4096
+LEAST_SHARE = 0.85  # of an init image; sizes in multiples crop less
 STRENGTH = 0.6  # preserves some of the existing content
 STRENGTH_OF_NEW = 1.0  # a fill has no content to preserve
 
@@ -97,6 +99,18 @@ def request_images(request: GenerateRequest) -> RequestImages:
         inpaint=inpaint,
         strength=_strength(request, init, inpaint),
         references=tuple(Path(image.path) for image in request.images if image.role == "reference"),
+    )
+
+
+def crop_notice(image: Size, made: Size) -> str | None:
+    """What to tell of an init image that is cropped to the shape of the generated one; None if that takes little."""
+    left, top, right, bottom = middle(image, *made)
+    share = (right - left) * (bottom - top) / (image[0] * image[1])
+    if share >= LEAST_SHARE:
+        return None
+    return (
+        f"the init image has {image[0]}x{image[1]} pixels, and {made[0]}x{made[1]} are generated from its middle, "
+        f"{share:.2g} of it: give a size of its shape (--size) to use all of it"
     )
 
 

@@ -38,10 +38,17 @@ def size_for_image(
 ) -> tuple[int, int]:
     """The size to generate for an input image: its aspect ratio, at about the model's native area.
 
-    A smaller image is upscaled only with `enlarges`.
+    A smaller image is upscaled only with `enlarges`. Of a thin image only the middle is generated: with its aspect
+    ratio, a shorter side as small as possible would make the longer one arbitrarily long.
     """
-    width, height = image
+    width, height = _within_ratio(image, default[0] * default[1] / _smallest(multiple) ** 2)
     scale = math.sqrt(default[0] * default[1] / (width * height))
     scale = scale if enlarges else min(1.0, scale)
     scale = max(scale, _smallest(multiple) / min(width, height))
     return nearest_multiple(width * scale, multiple), nearest_multiple(height * scale, multiple)
+
+
+def _within_ratio(image: tuple[int, int], ratio: float) -> tuple[float, float]:
+    """The size of the middle of an image whose sides differ by at most this ratio."""
+    longest = min(image) * max(1.0, ratio)
+    return min(float(image[0]), longest), min(float(image[1]), longest)

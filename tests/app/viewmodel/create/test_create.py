@@ -143,16 +143,6 @@ def test_a_queue_that_cannot_be_written_says_so(kit):
     assert len(kit.said) == 1
 
 
-def test_a_schedule_that_the_sampler_does_not_run_is_kept_and_not_asked_for(kit):
-    kit.write().create.chosen.change(sampler="heun", schedule="karras")
-    assert kit.create.request().cascade.stages[0].sampling.schedule == "karras"
-    kit.create.chosen.change(sampler="lcm")
-    assert kit.create.request().cascade.stages[0].sampling.schedule is None
-    assert kit.create.problems() == {}
-    kit.create.chosen.change(sampler="heun")
-    assert kit.create.request().cascade.stages[0].sampling.schedule == "karras"
-
-
 # ---- settings by model
 
 IDS = st.sampled_from([model.id for model in MODELS])

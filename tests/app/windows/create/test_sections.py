@@ -310,17 +310,6 @@ def test_refiners_that_go_with_the_model_are_offered(kit, page):
     assert page.sections.sampling.fields()["clip_skip"].isHidden()
 
 
-def test_schedules_that_the_sampler_runs_are_offered_and_the_other_is_kept(kit, page, qtbot):
-    control(page, "schedule").choose("karras")
-    control(page, "sampler").choose("lcm")
-    page.show_model()
-    assert [one.value for one in control(page, "schedule").choices()] == [None, "default"]
-    assert "Karras" in page.sections.sampling.fields()["schedule"].hint()
-    control(page, "sampler").choose("euler")
-    page.show_model()
-    assert control(page, "schedule").value() == "karras"
-
-
 def test_loras_are_switched_weighed_ordered_and_taken_out(kit, page):
     page.sections.loras.add(["/a.safetensors", "/b.safetensors", "/a.safetensors"])
     page.show_model()

@@ -1,5 +1,7 @@
 """LoRA files that we write: read back bit for bit, in every family, and refused rather than broken."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from PIL import Image
@@ -127,8 +129,14 @@ def test_parts_that_share_down_keep_their_rank():
     assert whole.rank == 2 and whole.alpha == 1 and torch.equal(whole.up, torch.cat([part.up for part in parts]))
 
 
+def test_a_resolution_that_is_not_known_is_not_said(tmp_path):
+    write_lora(tmp_path / "a.safetensors", LAYER, "sdxl", TITLE)
+    assert "modelspec.resolution" not in read_header(tmp_path / "a.safetensors").metadata
+
+
 def test_what_the_file_says_about_itself(tmp_path):
     about = Description(title="Zibbles", trigger_phrase="a zibble", thumbnail=Image.new("RGBA", (600, 300), "red"))
+    about = replace(about, resolution=(768, 512))
     write_lora(tmp_path / "a.safetensors", LAYER, "sdxl", about)
     said = dict(read_header(tmp_path / "a.safetensors").metadata)
     assert said.pop("modelspec.thumbnail").startswith("data:image/jpeg;base64,")
@@ -143,7 +151,7 @@ def test_what_the_file_says_about_itself(tmp_path):
         "modelspec.architecture": "stable-diffusion-xl-v1-base/lora",
         "modelspec.implementation": "https://github.com/Stability-AI/generative-models",
         "modelspec.title": "Zibbles",
-        "modelspec.resolution": "1024x1024",
+        "modelspec.resolution": "768x512",
         "modelspec.trigger_phrase": "a zibble",
     }
 

@@ -24,15 +24,16 @@ EPSILON = {
 FLOW = {"_class_name": "FlowMatchEulerDiscreteScheduler", "shift": 3.0}
 SAMPLERS = [
     *((EPSILON, name) for name in ("euler", "euler_a", "heun", "dpmpp_2m", "dpmpp_2m_sde", "ddim", "unipc", "lcm")),
-    *((FLOW, name) for name in ("euler", "heun", "dpmpp_2m", "unipc", "lcm")),
+    *((FLOW, name) for name in ("euler", "euler_a", "heun", "dpmpp_2m", "unipc", "lcm")),
 ]
 
 
 def schedule_of(config, sampler, steps=6, begin=0, end=None):
     asked = {"schedule": None, "prediction_type": None, "zero_terminal_snr": None}
-    scheduler, levels_of = (build_scheduler(resolve_scheduler(config, sampler=sampler, **asked)) for _ in range(2))
+    resolved = resolve_scheduler(config, sampler=sampler, **asked)
+    scheduler, levels_of = (build_scheduler(resolved) for _ in range(2))
     for each in (scheduler, levels_of):
-        set_steps(each, steps)
+        set_steps(each, resolved, steps)
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(begin)
     timesteps, levels = scheduler.timesteps, noise_levels(scheduler)

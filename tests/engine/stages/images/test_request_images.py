@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mezzotint.errors import UsageError
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
-from mezzotint.stages.images.request_images import request_images
+from mezzotint.stages.images.request_images import crop_notice, request_images
 
 INIT, MASK = ImageInput(path="a.png"), ImageInput(path="m.png", role="mask")
 
@@ -93,3 +93,17 @@ def test_an_image_that_would_be_too_large_is_refused_by_arithmetic():
     with pytest.raises(UsageError, match="100000999x1000, 100001 million pixels; at most 100 million"):
         images.check_growth((1000, 1000))
     settled(INIT, inpaint=Inpaint(right=1000)).check_growth((1000, 1000))
+
+
+@pytest.mark.parametrize(
+    ("image", "made", "told"),
+    [
+        ((1, 1000), (64, 16384), "1x1000 pixels, and 64x16384"),
+        ((900, 400), (512, 512), "0.44 of it"),
+        ((640, 480), (640, 480), None),
+        ((1000, 1000), (512, 568), None),
+    ],
+)
+def test_an_init_image_that_is_cropped_is_told(image, made, told):
+    notice = crop_notice(image, made)
+    assert notice is None if told is None else told in (notice or "")

@@ -52,11 +52,26 @@ def test_nearest_is_nearest(pixels, multiple):
 @given(st.tuples(st.integers(1, 20_000), st.integers(1, 20_000)), MULTIPLES)
 def test_an_image_keeps_its_shape_at_an_area_the_model_can_make(image, multiple):
     width, height = size_for_image(image, (1024, 1024), multiple)
-    if max(image) / min(image) < 50:
-        check_size(width, height, multiple)
+    check_size(width, height, multiple)
+    if max(image) / min(image) > 50:
+        assert width * height <= 1024 * 1024 * 1.1
+        return
     assert abs(width / height - image[0] / image[1]) <= 0.6 * image[0] / image[1]  # as multiples allow
     if min(width, height) > 4 * 64:
         assert width * height <= 1024 * 1024 * 1.3
+
+
+@pytest.mark.parametrize(
+    ("image", "native", "size"),
+    [
+        ((1, 1000), 1024, (64, 16384)),
+        ((30000, 2), 512, (4096, 64)),
+        ((3, 1), 128, (192, 64)),
+        ((9000, 1), 128, (256, 64)),
+    ],
+)
+def test_a_thin_image_is_no_larger_than_others(image, native, size):
+    assert size_for_image(image, (native, native), 8) == size
 
 
 def test_a_small_image_stays_as_it_is():
