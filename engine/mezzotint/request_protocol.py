@@ -38,6 +38,7 @@ Attention = Literal["auto", "flash", "flash-fp16", "int8", "int8-all", "int8-fp8
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 InpaintArea = Literal["whole", "masked"]
 InpaintFill = Literal["original", "blur", "noise"]
+MetadataKept = Literal["all", "a1111", "none"]
 EARLIER_FILLS = {"picture": "original"}  # as in files of 0.1
 
 PREVIEW_DECODERS = ("auto", "linear", "small")  # or a file
@@ -258,6 +259,15 @@ class Output:
         in_jobs=False,
         help="replace an existing file",
         default="use another name",
+    )
+    metadata: MetadataKept = option(
+        "all",
+        "metadata",
+        one_of(MetadataKept),
+        group="output",
+        help="what images say of how they were made: all that repeats them, with names of files but no folders; only "
+        "the text that A1111 writes and other programs read; or none",
+        default="all",
     )
     required_folder: str | None = None  # must exist when an image is written, so that its disk is known to be there
     preview_folder: str | None = option(

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +21,8 @@ from mezzotint.catalog.named_files import (
     UPSCALERS,
     file_named,
     file_of,
+    files_called,
+    model_folders,
     named_files,
 )
 from mezzotint.catalog.other_programs import part_folders
@@ -178,6 +180,14 @@ class Catalog:
     def loras(self) -> dict[str, Path]:
         """The LoRA files in the usual folders, by name."""
         return named_files(self._places, LORAS)
+
+    def folders(self) -> tuple[Path, ...]:
+        """The folders in which models are looked for."""
+        return model_folders(self._places)
+
+    def files_called(self, names: Set[str]) -> dict[str, Path]:
+        """Files and folders of models with these names, suffix included; of several the first."""
+        return files_called(names, self._places)
 
     def controlnets(self) -> dict[str, Path]:
         """The ControlNet files in the usual folders, by name."""

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -67,6 +67,23 @@ def named_files(places: Places, kind: FileKind) -> dict[str, Path]:
         other = found.setdefault(path.stem, path)
         if other.parent == path.parent and path.suffix.lower() == kind.suffixes[0]:
             found[path.stem] = path
+    return found
+
+
+def model_folders(places: Places) -> tuple[Path, ...]:
+    """The folders in which models are looked for, and that of trained LoRAs."""
+    own = () if places.models is None else (places.models, places.models.parent / "loras")
+    return tuple(path for path in (places.bundled, *own, *places.named) if path is not None and is_folder(path))
+
+
+def files_called(names: Set[str], places: Places) -> dict[str, Path]:
+    """Files and folders with these names anywhere in the folders of models; of several the first."""
+    found: dict[str, Path] = {}
+    for root in model_folders(places):
+        for folder, inner, files in os.walk(root):
+            for name in names & {*inner, *files}:
+                found.setdefault(name, Path(folder, name))
+            inner[:] = sorted(inner) if len(Path(folder).relative_to(root).parts) < _DEEPEST else []
     return found
 
 

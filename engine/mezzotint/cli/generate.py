@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mezzotint.batch.job.from_metadata import Installed, request_from_metadata
@@ -13,6 +14,7 @@ from mezzotint.cli.generate_options import EXAMPLES, add_generate_options, optio
 from mezzotint.cli.output_target import resolved_output
 from mezzotint.cli.reporter import OutputFormat, Reporter
 from mezzotint.errors import Cancelled, MezzotintError, ModelRefused, StorageError, UnknownModel
+from mezzotint.library.recorded_files import RecordedFiles
 from mezzotint.option import declared
 from mezzotint.options import Options
 from mezzotint.protocol import GenerateRequest, Inpaint, ModelRef
@@ -81,6 +83,7 @@ def build_request(
         is_model=is_model,
         loras=catalog.loras,
         upscalers=catalog.upscalers,
+        files=RecordedFiles(folders=(arguments.from_image.parent, Path.cwd()), catalog=lambda: catalog),
         family=lambda name: _family(options.model or name, catalog),
     )
     base = request_from_metadata(metadata, str(arguments.from_image), installed, **given).take(context.terminal.notice)

@@ -17,6 +17,7 @@ from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_brok
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_bytes
 from mezzotint.images.xmp import enhanced_packet
+from mezzotint.request_protocol import Output
 
 _MAX_TEXT = 4 << 20  # characters of all text chunks that are kept
 _MAX_BINARY = 4 << 20  # bytes of EXIF or a colour profile
@@ -55,33 +56,37 @@ def read_source(path: Path) -> Source:
 
 
 def write_edited(
-    image: Image.Image, path: Path, source: Source, noted: Callable[[ImageRecord], ImageRecord], *, overwrite: bool
+    image: Image.Image, path: Path, source: Source, noted: Callable[[ImageRecord], ImageRecord], output: Output
 ) -> Path:
     """Write the edited copy, `noted` in our record; the name gets a suffix -1, -2, ... if it is taken.
+
+    Of another program's texts all are kept, or none.
 
     Raises StorageError.
     """
 
     def encoded(name: str) -> bytes:
         if source.record is None:
-            return _encode(image, path.suffix.lower(), source)
+            kept = source if output.metadata != "none" else replace(source, texts={}, exif=b"")
+            return _encode(image, path.suffix.lower(), kept, is_marked=output.metadata != "none")
         shown = replace(
             source.record.image, path=name, width=image.width, height=image.height, sha256=pixels_sha256(image)
         )
-        return encode_image(image, path.suffix, noted(replace(source.record, image=shown)))
+        return encode_image(image, path.suffix, noted(replace(source.record, image=shown)), output.metadata)
 
-    return write_bytes(path, encoded, overwrite=overwrite)
+    return write_bytes(path, encoded, overwrite=output.overwrite)
 
 
-def _encode(image: Image.Image, suffix: str, source: Source) -> bytes:
+def _encode(image: Image.Image, suffix: str, source: Source, *, is_marked: bool) -> bytes:
     check_side(image, suffix)
-    file, packet = io.BytesIO(), enhanced_packet()
+    file, packet = io.BytesIO(), enhanced_packet() if is_marked else b""
     both = {"exif": source.exif, "icc_profile": source.profile or None}
     if suffix == ".png":
         texts = PngInfo()
         for key, value in source.texts.items():
             texts.add_itxt(key, value)
-        texts.add_itxt(_XMP_KEYWORD, packet.decode())
+        if packet:
+            texts.add_itxt(_XMP_KEYWORD, packet.decode())
         image.save(file, "PNG", pnginfo=texts, **both)
     elif suffix == ".webp":
         image.save(file, "WEBP", quality=95, xmp=packet, **both)

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
@@ -10,8 +10,10 @@ from PIL.PngImagePlugin import PngInfo
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images.a1111 import infotext_of
 from mezzotint.images.infotext import write_infotext
+from mezzotint.images.published import without_folders
 from mezzotint.images.record import ImageRecord, record_to_json
 from mezzotint.images.xmp import xmp_packet
+from mezzotint.request_protocol import MetadataKept
 
 RECORD_KEYWORD = "mezzotint"
 INFOTEXT_KEYWORD = "parameters"
@@ -22,8 +24,21 @@ _LARGEST_SIDE = {".jpg": 65_500, ".jpeg": 65_500, ".webp": 16_383}
 _JPEG_SEGMENT = 65_000  # bytes of EXIF or of XMP that always fit a JPEG file
 
 
-def encode_image(image: Image.Image, suffix: str, record: ImageRecord) -> bytes:
-    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Texts:
+    """What a file says of how its image was made; None: nothing of that kind."""
+
+    infotext: str | None
+    record: ImageRecord | None
+    is_composite: bool = False
+    is_marked: bool = True  # as made by a computer
+
+
+def encode_image(image: Image.Image, suffix: str, record: ImageRecord, kept: MetadataKept = "all") -> bytes:
+    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB.
+
+    No text in it names a folder.
+    """
     suffix = suffix.lower()
     encoder = _ENCODERS.get(suffix)
     if encoder is None:
@@ -32,8 +47,17 @@ def encode_image(image: Image.Image, suffix: str, record: ImageRecord) -> bytes:
         )
     check_side(image, suffix)
     file = io.BytesIO()
-    encoder(image, file, record)
+    encoder(image, file, _texts_of(without_folders(record), kept))
     return file.getvalue()
+
+
+def _texts_of(record: ImageRecord, kept: MetadataKept) -> _Texts:
+    return _Texts(
+        infotext=None if kept == "none" else write_infotext(infotext_of(record)),
+        record=record if kept == "all" else None,
+        is_composite=any(one.role == "init" for one in record.request.images),
+        is_marked=kept != "none",
+    )
 
 
 def check_side(image: Image.Image, suffix: str) -> None:
@@ -46,46 +70,50 @@ def check_side(image: Image.Image, suffix: str) -> None:
         )
 
 
-def _encode_png(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
+def _encode_png(image: Image.Image, file: io.BytesIO, said: _Texts) -> None:
     texts = PngInfo()
-    texts.add_text(INFOTEXT_KEYWORD, write_infotext(infotext_of(record)))  # tEXt, or iTXt beyond Latin-1
-    texts.add_text(RECORD_KEYWORD, record_to_json(record))
-    texts.add_itxt(_XMP_KEYWORD, xmp_packet(composite=_is_composite(record)).decode())
+    if said.infotext is not None:
+        texts.add_text(INFOTEXT_KEYWORD, said.infotext)  # tEXt, or iTXt beyond Latin-1
+    if said.record is not None:
+        texts.add_text(RECORD_KEYWORD, record_to_json(said.record))
+    if said.is_marked:
+        texts.add_itxt(_XMP_KEYWORD, xmp_packet(composite=said.is_composite).decode())
     image.save(file, "PNG", pnginfo=texts)
 
 
-def _encode_webp(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
-    packet = xmp_packet(composite=_is_composite(record), record=record_to_json(record))
-    image.save(file, "WEBP", quality=95, exif=_exif(record), xmp=packet)
+def _encode_webp(image: Image.Image, file: io.BytesIO, said: _Texts) -> None:
+    image.save(file, "WEBP", quality=95, exif=_exif(said), xmp=next(_packets(said)))
 
 
-def _encode_jpeg(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
-    exif = _exif(record)
-    packet = next(one for one in _packets(record) if len(one) <= _JPEG_SEGMENT)
+def _encode_jpeg(image: Image.Image, file: io.BytesIO, said: _Texts) -> None:
+    exif = _exif(said)
+    packet = next(one for one in _packets(said) if len(one) <= _JPEG_SEGMENT)
     image.save(file, "JPEG", quality=95, subsampling=0, xmp=packet, exif=exif if len(exif) <= _JPEG_SEGMENT else b"")
 
 
-def _packets(record: ImageRecord) -> Iterator[bytes]:
+def _packets(said: _Texts) -> Iterator[bytes]:
     """XMP packets from the full record to only the AI-generated mark; the request alone can reproduce the image."""
-    composite = _is_composite(record)
-    yield xmp_packet(composite=composite, record=record_to_json(record))
-    yield xmp_packet(composite=composite, record=record_to_json(replace(record, stages=(), transitions=())))
-    yield xmp_packet(composite=composite)
+    if not said.is_marked:
+        yield b""
+        return
+    if said.record is not None:
+        yield xmp_packet(composite=said.is_composite, record=record_to_json(said.record))
+        brief = replace(said.record, stages=(), transitions=())
+        yield xmp_packet(composite=said.is_composite, record=record_to_json(brief))
+    yield xmp_packet(composite=said.is_composite)
 
 
-def _exif(record: ImageRecord) -> bytes:
-    comment = UNICODE_COMMENT + write_infotext(infotext_of(record)).encode("utf-16-be")
+def _exif(said: _Texts) -> bytes:
+    if said.infotext is None:
+        return b""
     exif = Image.Exif()
     exif.endian = ">"  # the comment's byte order, for readers that use the file's
+    comment = UNICODE_COMMENT + said.infotext.encode("utf-16-be")
     exif[ExifTags.IFD.Exif] = {ExifTags.Base.UserComment.value: comment}
     return exif.tobytes()
 
 
-def _is_composite(record: ImageRecord) -> bool:
-    return any(one.role == "init" for one in record.request.images)
-
-
-_ENCODERS: dict[str, Callable[[Image.Image, io.BytesIO, ImageRecord], None]] = {
+_ENCODERS: dict[str, Callable[[Image.Image, io.BytesIO, _Texts], None]] = {
     ".png": _encode_png,
     ".jpg": _encode_jpeg,
     ".jpeg": _encode_jpeg,

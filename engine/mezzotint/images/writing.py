@@ -13,12 +13,15 @@ from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
 from mezzotint.images.encoding import encode_image
 from mezzotint.images.record import ImageRecord
+from mezzotint.request_protocol import MetadataKept
 from mezzotint.trouble import shown, storage_error
 
 _MOST_TWINS = 100_000
 
 
-def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrite: bool) -> Path:
+def write_image(
+    image: Image.Image, path: Path, record: ImageRecord, *, overwrite: bool, kept: MetadataKept = "all"
+) -> Path:
     """Write the image and its record, and return its path, with a suffix -1, -2, ... if the name is taken.
 
     The record's path is set to that file name. JPEG holds little text: a record that is too long is reduced to the
@@ -27,7 +30,7 @@ def write_image(image: Image.Image, path: Path, record: ImageRecord, *, overwrit
     rgb = image if image.mode == "RGB" else image.convert("RGB")
 
     def encoded(name: str) -> bytes:
-        return encode_image(rgb, path.suffix, replace(record, image=replace(record.image, path=name)))
+        return encode_image(rgb, path.suffix, replace(record, image=replace(record.image, path=name)), kept)
 
     return write_bytes(path, encoded, overwrite=overwrite)
 

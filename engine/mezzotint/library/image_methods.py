@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,8 +195,14 @@ def image_methods(services: LibraryServices) -> dict[str, Method]:
 
 def _metadata(asked: PathParams) -> ImageMetadata:
     from mezzotint.images.metadata import read_metadata
+    from mezzotint.library.recorded_files import RecordedFiles
 
-    return read_metadata(Path(asked.path))
+    path = Path(asked.path)
+    metadata, files = read_metadata(path), RecordedFiles(folders=(path.parent,))
+    if metadata.request is None:
+        return metadata
+    request = files.located(metadata.request)
+    return replace(metadata, request=request, unused=(*(metadata.unused or ()), *files.missing))
 
 
 def _upscale(asked: UpscaleRequest, tell: OnEvent, cancelled: IsCancelled) -> UpscaledImage:

@@ -16,7 +16,7 @@ from mezzotint.families.text.clip_prompt import has_weights
 from mezzotint.families.text.foreign_syntax import embedding_notices, read_as_text
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
-from mezzotint.images.writing import require_folder, write_png
+from mezzotint.images.writing import write_png
 from mezzotint.libraries import import_networks
 from mezzotint.normalization.selection import GroupNormBackend
 from mezzotint.perception.preparing import ControlPreparation
@@ -460,8 +460,7 @@ class Job:
         request: GenerateRequest,
     ) -> GeneratedImage:
         with self._clock.phase("save"):
-            require_folder(request.output.required_folder)
-            image = save_image(pixels, decoded, overwrite=request.output.overwrite)
+            image = save_image(pixels, decoded, request.output)
         self._on_event(Saved(image=image, images=request.count))
         return image
 

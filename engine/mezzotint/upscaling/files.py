@@ -58,7 +58,7 @@ class UpscaleJob:
         def noted(record: ImageRecord) -> ImageRecord:
             return replace(record, upscaled=(*record.upscaled, used))
 
-        path = write_edited(image, target, source, noted, overwrite=self._request.output.overwrite)
+        path = write_edited(image, target, source, noted, self._request.output)
         return UpscaledImage(
             path=str(path),
             width=image.width,

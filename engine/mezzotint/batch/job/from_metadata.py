@@ -9,6 +9,7 @@ from mezzotint.batch.job.settings import request_of, with_second_pass_steps
 from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.families.lora.prompt_tags import without_lora_tags
+from mezzotint.library.recorded_files import RecordedFiles
 from mezzotint.options import OPTIONS, Options
 from mezzotint.parsed import Guess, Parsed
 from mezzotint.protocol import GenerateRequest, ImageMetadata, LoraRef, Space
@@ -23,6 +24,7 @@ class Installed:
     is_model: Callable[[str], bool] = lambda _: False
     loras: Callable[[], Mapping[str, Path]] = dict
     upscalers: Callable[[], Sequence[str]] = tuple
+    files: RecordedFiles | None = None  # those that our own images name; None: beside none
     family: Callable[[str | None], str | None] = lambda _: None  # of the model used where an image's is called so
 
 
@@ -34,7 +36,9 @@ def request_from_metadata(
     Raises UsageError for an image without metadata.
     """
     if metadata.request is not None:
-        return Parsed(metadata.request, source=plain(image))
+        files = installed.files or RecordedFiles(folders=())
+        request = files.located(metadata.request)
+        return Parsed(request, source=plain(image), unused=tuple(files.missing))
     if metadata.prompt is None:
         raise UsageError(_no_prompt(metadata, plain(image)))
     reading = _Reading(metadata, installed)

@@ -53,7 +53,8 @@ def _written(request: GenerateRequest, result: GenerateResult, image: GeneratedI
         images_used=_as_asked(request.images, record.images_used),
     )
     require_folder(request.output.required_folder)
-    return replace(image, path=str(write_image(pixels, path, mine, overwrite=request.output.overwrite)))
+    output = request.output
+    return replace(image, path=str(write_image(pixels, path, mine, overwrite=output.overwrite, kept=output.metadata)))
 
 
 def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecord]:

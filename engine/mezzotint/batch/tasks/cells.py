@@ -90,7 +90,8 @@ class RequestTemplates:
 
     def _make(self, options: Options, base_request: GenerateRequest | None) -> RequestTemplate:
         options, style_texts = styled(options, base_request)
-        request = replace(request_of(options, base_request), output=Output())
+        asked = request_of(options, base_request)
+        request = replace(asked, output=Output(metadata=asked.output.metadata))
         return RequestTemplate(
             request=_with_own_images(request, with_absolute_paths(request, self._base)),
             digest=digest_of(request),

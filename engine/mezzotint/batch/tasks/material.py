@@ -16,6 +16,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.checkpoints.regular_file import is_folder
 from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.images.naming import from_home
+from mezzotint.library.recorded_files import RecordedFiles
 from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput
 from mezzotint.trouble import shown
 from mezzotint.values.regions import RegionRef
@@ -130,8 +131,14 @@ def _with_recorded(material: Material, found: Found) -> Material:
     from mezzotint.images.metadata import read_metadata
 
     notices: list[str] = []
-    request = request_from_metadata(read_metadata(found.path), found.path.name, Installed()).take(notices.append)
+    request = request_from_metadata(read_metadata(found.path), found.path.name, _files_near(found.path)).take(
+        notices.append
+    )
     return replace(material, base_request=request, notices=tuple(notices))
+
+
+def _files_near(image: Path) -> Installed:
+    return Installed(files=RecordedFiles(folders=(image.parent,)))
 
 
 def hash_images(

@@ -211,7 +211,7 @@ class _Maker:
         if not is_ours:
             return None
         try:
-            output = self._output(name.path)
+            output = self._output(name.path, request.output)
         except UsageError as error:
             return Skipped(input="", reason=str(error), kind=error.kind)
         hashed = images.hashed(request)
@@ -229,11 +229,12 @@ class _Maker:
             input_hash=hashed.hash,
         )
 
-    def _output(self, name: str) -> Output:
+    def _output(self, name: str, asked: Output) -> Output:
         if self._into_input is not None and name.casefold().startswith(self._into_input):
             raise UsageError("its image would be written to the input folder: choose another output folder")
         path = whole_path(self._folder, name)
-        return Output(
+        return replace(
+            asked,
             path=as_template(path),
             overwrite=self._job.output.existing == "overwrite",
             required_folder=str(self._folder / RUN_FOLDER),

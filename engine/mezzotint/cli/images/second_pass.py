@@ -11,6 +11,7 @@ from mezzotint.cli.generate_options import add_option
 from mezzotint.errors import UsageError
 from mezzotint.images.naming import enlarged_path
 from mezzotint.jobs.requests import enlarging_request
+from mezzotint.library.recorded_files import RecordedFiles
 from mezzotint.options import OPTIONS, Options
 from mezzotint.protocol import Cascade, GenerateRequest, Output
 
@@ -68,5 +69,6 @@ def _base(arguments: argparse.Namespace, path: Path, context: Context) -> Genera
     if metadata.request is None and metadata.prompt is None:
         return request_of(Options(**said | {"prompt": said["prompt"] or ""}))
     made_once = replace(metadata, hires_scale=None, hires_steps=None, hires_upscaler=None, refiner=None, inpaint=None)
-    base = request_from_metadata(made_once, str(path), Installed(), has_init=True).take(context.terminal.notice)
+    installed = Installed(files=RecordedFiles(folders=(path.parent, Path.cwd())))
+    base = request_from_metadata(made_once, str(path), installed, has_init=True).take(context.terminal.notice)
     return request_of(Options(**said), replace(base, cascade=Cascade(stages=base.cascade.stages[:1])))

@@ -10,6 +10,7 @@ from mezzotint.library.decoding import decode_image, over_white
 from mezzotint.library.gallery.boards import GalleryBoards
 from mezzotint.library.gallery.labels import LabelJournal
 from mezzotint.library.gallery.look import look_of
+from mezzotint.library.gallery.named_images import DATABASE
 from mezzotint.library.gallery.reading import read_facts
 from mezzotint.library.gallery.scanning import forget, index_files, row_of, scan, upsert
 from mezzotint.library.gallery.schema import GalleryDatabase
@@ -46,7 +47,7 @@ class Gallery:
         self._scanning = threading.Lock()
         self._sorted: tuple[tuple[object, ...], list[int]] = ((), [])  # by similarity, and for which query
         self._sent_notices = 0  # number of notices already sent
-        self._database = GalleryDatabase(folder / "gallery.db", on_open=self._load)
+        self._database = GalleryDatabase(folder / DATABASE, on_open=self._load)
         self.boards = GalleryBoards(self._database, LabelJournal(folder / "gallery-labels.jsonl"), self._contents_of)
 
     def scan(self, request: GalleryScan, tell: OnEvent, cancelled: IsCancelled) -> GalleryScanned:

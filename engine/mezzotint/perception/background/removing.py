@@ -45,7 +45,7 @@ def remove_background(
         return replace(record, background_removed=used)
 
     image = _cut_out(source.image, front)
-    saved = write_edited(image, target, source, noted, overwrite=request.output.overwrite)
+    saved = write_edited(image, target, source, noted, request.output)
     return BackgroundRemoved(
         path=str(saved),
         width=image.width,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from mezzotint.errors import Cancelled
-from mezzotint.images.writing import require_folder
 from mezzotint.protocol import (
     Decoding,
     DetailFound,
@@ -114,8 +113,7 @@ class DetailedJob:
     def _save(self, pixels: Image.Image, undecoded: PendingDecode, found: tuple[DetailFound, ...]) -> GeneratedImage:
         record = undecoded.record
         done = replace(undecoded, record=replace(record, image=replace(record.image, details=found)))
-        require_folder(self._request.output.required_folder)
-        image = save_image(pixels, done, overwrite=self._request.output.overwrite)
+        image = save_image(pixels, done, self._request.output)
         self._on_event(Saved(image=image, images=self._request.count))
         return image
 

@@ -84,7 +84,7 @@ def decode_latents_file(
     with torch.inference_mode(), torch_attention(session), interruptible:
         pixels = within_range(model, partial(to_image, model, latents.to(model.device)), notify)
     undecoded = _without_details(undecoded, notify)
-    image = save_image(inputs.composite(pixels), undecoded, overwrite=request.output.overwrite)
+    image = save_image(inputs.composite(pixels), undecoded, request.output)
     on_event(Saved(image=image, images=1))
     if _is_ours(path):
         with suppress(OSError):

@@ -13,7 +13,7 @@ from mezzotint.catalog.place import at_home
 from mezzotint.families.lora.prompt_tags import without_lora_tags
 from mezzotint.images.naming import NameFields, image_path
 from mezzotint.images.record import ImageRecord
-from mezzotint.images.writing import pixels_sha256, write_image
+from mezzotint.images.writing import pixels_sha256, require_folder, write_image
 from mezzotint.protocol import (
     SCHEMA_VERSION,
     Attention,
@@ -115,11 +115,13 @@ def with_memory(undecoded: PendingDecode, vae_tile: int, recoveries: tuple[str, 
     return replace(undecoded, record=replace(record, request=request, recoveries=recoveries))
 
 
-def save_image(pixels: Image.Image, undecoded: PendingDecode, *, overwrite: bool) -> GeneratedImage:
-    """Write an image with its record; raises StorageError if writing fails."""
+def save_image(pixels: Image.Image, undecoded: PendingDecode, output: Output) -> GeneratedImage:
+    """Write an image with its record; raises StorageError if writing fails, or if the disk of its folder is gone."""
+    require_folder(output.required_folder)
     sha256 = pixels_sha256(pixels)
     image = replace(undecoded.record.image, width=pixels.width, height=pixels.height, sha256=sha256)
-    path = write_image(pixels, undecoded.path, replace(undecoded.record, image=image), overwrite=overwrite)
+    record = replace(undecoded.record, image=image)
+    path = write_image(pixels, undecoded.path, record, overwrite=output.overwrite, kept=output.metadata)
     return replace(image, path=str(path))
 
 
