@@ -11,9 +11,6 @@ from mezzotint import machine, paths
 from mezzotint.attention.selection import AttentionBackends, torch_attention
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, StorageError
-from mezzotint.families.lora.prompt_tags import has_lora_tags
-from mezzotint.families.text.clip_prompt import has_weights
-from mezzotint.families.text.foreign_syntax import embedding_notices, read_as_text
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
 from mezzotint.images.writing import write_png
@@ -47,16 +44,13 @@ from mezzotint.stages.images.request_images import Size, crop_notice
 from mezzotint.stages.images.saving import JobRecord, Saver, files_sha256, save_image, with_memory
 from mezzotint.stages.images.upscalers import FindUpscaler
 from mezzotint.stages.models.loras import JobLoras
-from mezzotint.stages.models.model_notices import model_notices
 from mezzotint.stages.models.precision import Schemes, resolve_schemes
 from mezzotint.stages.models.recovery import Recovery
-from mezzotint.stages.refining import tiling_notice
-from mezzotint.stages.request_checks import all_prompts
+from mezzotint.stages.notices.setup_notices import setup_notices
 from mezzotint.stages.result import JobImages, LoadedJob, ResolvedJob, result_of
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
-from mezzotint.stages.speedups import is_sped_up, why_dense
-from mezzotint.stages.tile_sizes import denoise_tiles_notice, tile_choices
-from mezzotint.values.prompt_editing import every_text
+from mezzotint.stages.speedups import is_sped_up
+from mezzotint.stages.tile_sizes import tile_choices
 
 if TYPE_CHECKING:
     import torch
@@ -291,47 +285,8 @@ class Job:
         return inputs
 
     def _warn(self, setup: CascadeSetup) -> None:
-        if any(has_lora_tags(words) for words in all_prompts(self._request)):
-            self._notice("lora_tags_ignored", "<lora:...> tags in a prompt are ignored: use --lora FILE")
-        for message in model_notices(setup, self._request.cascade):
-            self._notice("model_assumed", message)
-        for message in self._syntax_notices(setup):
-            self._notice("syntax_ignored", message)
-        for asked, stage in zip(self._request.cascade.stages, setup.stages, strict=True):
-            guidances = asked.sampling.guidance_scale, asked.sampling.true_cfg_scale
-            if None not in guidances and stage.sampling.true_cfg_scale is None:
-                unused = f"{stage.found.info.id} has no distilled guidance: guidance {guidances[0]:g} is not used"
-                self._notice("guidance_unused", unused)
-            for message in stage.left_out:
-                self._notice("control_left_out", message)
-            for message in stage.assumed:
-                self._notice("assumed", message)
-            multiple = stage.family.multiple(stage.sources)
-            dense = why_dense(stage.sampling, stage.sources, (stage.height // multiple, stage.width // multiple))
-            if dense:
-                self._notice("attention_dense", dense)
-            if stage.tile and not stage.found.detected.conditional_refiner:
-                self._notice("denoised_in_tiles", denoise_tiles_notice(stage))
-            elif stage.tile:
-                name, size = stage.found.info.id, (stage.width, stage.height)
-                self._notice("refined_in_tiles", tiling_notice(name, stage.found.detected, size, stage.tile))
-            guidance, true_cfg = stage.sampling.guidance_scale, stage.sampling.true_cfg_scale
-            if stage.negative_prompt.strip() and not stage.family.has_halves(stage.sources, guidance, true_cfg):
-                is_off = guidance <= 1 and stage.found.detected.guidance == "cfg"
-                why = f"guidance is {guidance:g}" if is_off else "the model has embedded guidance, and true CFG is 1"
-                self._notice("negative_ignored", f"{why}: the negative prompt is ignored")
-            texts = every_text(stage.prompt, stage.sampling.steps)
-            if not stage.family.honours_weights and any(map(has_weights, texts)):
-                message = f"{stage.found.info.id} does not support prompt weights: (word:1.2) is read as text"
-                self._notice("weights_ignored", message)
-                return
-
-    def _syntax_notices(self, setup: CascadeSetup) -> Iterator[str]:
-        """Lines for what the prompts have that no one reads, and for embeddings that no prompt uses."""
-        regions = (region.prompt for stage in setup.stages for region in stage.regions)
-        prompts = [*(words for stage in setup.stages for words in (stage.prompt, stage.negative_prompt)), *regions]
-        yield from read_as_text(prompts)
-        yield from embedding_notices(prompts, [path.stem for path in self._embeddings])
+        for code, message in setup_notices(self._request, setup, [path.stem for path in self._embeddings]):
+            self._notice(code, message)
 
     def _load(self, job: ResolvedJob, loras: JobLoras) -> "Pipeline":
         from mezzotint.stages.acceleration import Acceleration
