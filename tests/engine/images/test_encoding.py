@@ -10,9 +10,11 @@ from mezzotint.errors import StorageError, UsageError
 from mezzotint.images.encoding import encode_image
 from mezzotint.images.infotext import parse_infotext
 from mezzotint.images.metadata import read_metadata
+from mezzotint.images.published import without_folders
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256
-from mezzotint.protocol import ImageInput
+from mezzotint.protocol import FileUsed, ImageInput, LoraRef
+from mezzotint.request_protocol import MetadataKept
 
 MakeRecord = Callable[..., ImageRecord]
 PROMPT = 'a "red" house, 海の家 🏠:\n(dusk:1.2)'
@@ -41,7 +43,7 @@ def test_pillow_finds_every_text_in_a_png(pixels: Image.Image, make_record: Make
         "Steps: 20, Sampler: DPM++ 2M, Schedule type: Karras, CFG scale: 7.5, Seed: 965400086, Size: 48x32, "
         "Model hash: 0123456789, Model: sd_xl_base_1.0, Version: mezzotint 0.1.0"
     )
-    assert record_from_json(image.info["mezzotint"]) == record
+    assert record_from_json(image.info["mezzotint"]) == without_folders(record)
     assert b"digitalsourcetype/trainedAlgorithmicMedia<" in image.info["xmp"]
 
 
@@ -106,3 +108,35 @@ def test_other_suffixes_are_refused(pixels: Image.Image, make_record: MakeRecord
     for suffix in ("", ".gif"):
         with pytest.raises(UsageError, match=r"\.png"):
             encode_image(pixels, suffix, make_record())
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
+def test_no_image_says_in_which_folders_its_files_are(
+    pixels: Image.Image, make_record: MakeRecord, suffix: str
+) -> None:
+    record = make_record()
+    init = ImageInput(path="/home/someone/Pictures/beach.png", role="init", sha256="0" * 64)
+    lora = LoraRef(path="C:\\Users\\someone\\ink.safetensors")
+    used = (FileUsed(path="/home/someone/Pictures/beach.png", sha256="0" * 64, bytes=1),)
+    request = replace(record.request, images=(init,), loras=(lora,))
+    data = encode_image(pixels, suffix, replace(record, request=request, images_used=used))
+    assert b"someone" not in data and "someone".encode("utf-16-be") not in data
+    assert b"beach.png" in data
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".webp"])
+@pytest.mark.parametrize(("kept", "has_text", "has_record"), [("all", 1, 1), ("a1111", 1, 0), ("none", 0, 0)])
+def test_what_is_kept_of_the_metadata(
+    tmp_path: Path,
+    pixels: Image.Image,
+    make_record: MakeRecord,
+    suffix: str,
+    kept: MetadataKept,
+    has_text: bool,
+    has_record: bool,
+) -> None:
+    data = encode_image(pixels, suffix, make_record(), kept)
+    (tmp_path / f"a{suffix}").write_bytes(data)
+    metadata = read_metadata(tmp_path / f"a{suffix}")
+    assert (metadata.seed is not None, metadata.request is not None) == (bool(has_text), bool(has_record))
+    assert (b"digitalsourcetype" in data) is bool(has_text), "none means nothing at all"

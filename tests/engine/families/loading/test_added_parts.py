@@ -49,7 +49,7 @@ def loaded(checkpoint):
     sources = sources_of(checkpoint, detect(checkpoint))
     networks = [name for name, source in sources.components.items() if source.files]
     model = LoadedModel(sources=sources, device=torch.device("cpu"), dtype=torch.float32, identity="")
-    load_components(model, networks, on_bytes=lambda *_: None, cancelled=lambda: False)
+    load_components(model, networks, on_bytes=lambda *_: None, cancelled=lambda: False, notify=lambda *_: None)
     states = {name: network.state_dict() for name, network in model.networks.items()}
     return {f"{name}.{key}": each for name, state in states.items() for key, each in state.items()}
 

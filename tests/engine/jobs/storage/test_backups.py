@@ -29,7 +29,7 @@ def test_one_a_day_and_seven_are_kept(path, request_of):
 
 def test_the_newest_is_the_one_made_last_whatever_the_clock_said(path, request_of):
     for number, day in enumerate((9, 40_000, 10, 11)):  # the clock was wrong on the second day
-        with JobStore.open(path, now=lambda day=day: day * DAY + 1000.0).store as store:
+        with JobStore.open(path, now=partial(float, day * DAY + 1000)).store as store:
             store.add([request_of()] * (number + 1))
             for _ in range(number):
                 store.claim("me")
@@ -41,7 +41,7 @@ def test_the_newest_is_the_one_made_last_whatever_the_clock_said(path, request_o
 
 def test_a_clock_that_was_wrong_does_not_cost_the_newest(path, request_of):
     for day in (40_000, *range(9, 18)):
-        with JobStore.open(path, now=lambda day=day: day * DAY + 1000.0).store as store:
+        with JobStore.open(path, now=partial(float, day * DAY + 1000)).store as store:
             store.add([request_of()])
     assert backups.newest_first(path)[0].stem.endswith("1970-01-18")
     assert len(backups.newest_first(path)) == 7
