@@ -9,11 +9,12 @@ from PIL import ExifTags, Image
 from PIL.PngImagePlugin import PngInfo
 
 from mezzotint.errors import ProtocolError
+from mezzotint.images.decoder_errors import DECODER_ERRORS
 from mezzotint.images.embedded import embedded_texts
 from mezzotint.images.encoding import RECORD_KEYWORD, check_side, encode_image
 from mezzotint.images.metadata import own_record
 from mezzotint.images.own_record import MAX_RECORD
-from mezzotint.images.reading import DECODER_ERRORS, open_image, refused_if_broken, to_rgb, upright
+from mezzotint.images.reading import open_image, refused_if_broken, to_rgb, upright
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, write_bytes
 from mezzotint.images.xmp import enhanced_packet

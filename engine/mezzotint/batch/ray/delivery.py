@@ -9,9 +9,10 @@ from PIL import Image
 
 from mezzotint.batch.ray.parcel import Answer
 from mezzotint.errors import ProtocolError
+from mezzotint.images.decoder_errors import DECODER_ERRORS
 from mezzotint.images.encoding import RECORD_KEYWORD
 from mezzotint.images.naming import NameFields, image_path
-from mezzotint.images.reading import DECODER_ERRORS, MAX_PIXELS
+from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, require_folder, write_image
 from mezzotint.protocol import (
