@@ -10,6 +10,7 @@ from PIL.PngImagePlugin import PngInfo
 from mezzotint.errors import StorageError, UsageError
 from mezzotint.images.a1111 import infotext_of
 from mezzotint.images.infotext import write_infotext
+from mezzotint.images.reading import to_rgb
 from mezzotint.images.record import ImageRecord, record_to_json
 from mezzotint.images.xmp import xmp_packet
 
@@ -23,7 +24,7 @@ _JPEG_SEGMENT = 65_000  # bytes of EXIF or of XMP that always fit a JPEG file
 
 
 def encode_image(image: Image.Image, suffix: str, record: ImageRecord) -> bytes:
-    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB."""
+    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB or RGBA."""
     suffix = suffix.lower()
     encoder = _ENCODERS.get(suffix)
     if encoder is None:
@@ -62,7 +63,8 @@ def _encode_webp(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> N
 def _encode_jpeg(image: Image.Image, file: io.BytesIO, record: ImageRecord) -> None:
     exif = _exif(record)
     packet = next(one for one in _packets(record) if len(one) <= _JPEG_SEGMENT)
-    image.save(file, "JPEG", quality=95, subsampling=0, xmp=packet, exif=exif if len(exif) <= _JPEG_SEGMENT else b"")
+    flat = to_rgb(image)
+    flat.save(file, "JPEG", quality=95, subsampling=0, xmp=packet, exif=exif if len(exif) <= _JPEG_SEGMENT else b"")
 
 
 def _packets(record: ImageRecord) -> Iterator[bytes]:

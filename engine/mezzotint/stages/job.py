@@ -15,6 +15,7 @@ from mezzotint.families.lora.prompt_tags import has_lora_tags
 from mezzotint.families.text.clip_prompt import has_weights
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
+from mezzotint.images.transparency import flattening_notice
 from mezzotint.images.writing import require_folder, write_png
 from mezzotint.libraries import import_networks
 from mezzotint.normalization.selection import GroupNormBackend
@@ -102,7 +103,8 @@ class Job:
         resources = self._resources
         setup = set_up(request, resources.find, resources.default_model, self._image_size, resources.find_upscaler)
         check_output(request.output, request.count)
-        inputs, references = self._read_images(setup, request), read_references(setup.images.references)
+        inputs = self._read_images(setup, request)
+        references = read_references(setup.images.references, self._not_used)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._resolve(setup)
         setup = job.setup
@@ -277,10 +279,23 @@ class Job:
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled, request.controls, request.regions)
+        inputs = read_inputs(
+            request.images,
+            setup.images,
+            sizes,
+            self._cancelled,
+            request.controls,
+            request.regions,
+            enlarges=request.init_upscaler is not None,
+        )
+        for message in dict.fromkeys(inputs.not_used):
+            self._not_used(message)
         for code, message in (inputs.canvas.remarks if inputs.canvas is not None else {}).items():
             self._notice(code, message)
         return inputs
+
+    def _not_used(self, message: str) -> None:
+        self._notice("input_not_used", message)
 
     def _warn(self, setup: CascadeSetup) -> None:
         if any(has_lora_tags(words) for words in all_prompts(self._request)):
@@ -435,6 +450,9 @@ class Job:
         with self._clock.phase("save"):
             require_folder(request.output.required_folder)
             image = save_image(pixels, decoded, overwrite=request.output.overwrite)
+        flattening = flattening_notice(pixels, Path(image.path))
+        if flattening is not None:
+            self._notice("not_kept", flattening)
         self._on_event(Saved(image=image, images=request.count))
         return image
 

@@ -64,7 +64,7 @@ def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecor
             if opened.size != (image.width, image.height) or image.width * image.height > MAX_PIXELS:
                 raise ProtocolError(_DAMAGED.format(f"it has {opened.width}x{opened.height} pixels"))
             record = record_from_json(str(opened.info.get(RECORD_KEYWORD)))
-            pixels = opened.convert("RGB")
+            pixels = opened.convert("RGBA" if opened.mode == "RGBA" else "RGB")
     except DECODER_ERRORS as error:
         raise ProtocolError(_DAMAGED.format(" ".join(str(error).split())[:200])) from error
     if not image.sha256 == record.image.sha256 == pixels_sha256(pixels):
