@@ -25,10 +25,11 @@ from mezzotint.api_server.settings import ServerSettings
 from mezzotint.api_server.work import Generates, Said, control_images, enlarge_images, generate
 from mezzotint.api_server.working_folder import WorkingFolder
 from mezzotint.catalog.looking import PREPARING, Purpose
+from mezzotint.images.decoder_errors import DECODER_ERRORS
 from mezzotint.images.embedded import embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD
 from mezzotint.images.infotext import parse_infotext
-from mezzotint.images.reading import DECODER_ERRORS, FORMATS
+from mezzotint.images.reading import open_header
 from mezzotint.images.untrusted import mapping
 from mezzotint.memory.machine.memory_now import memory_now
 from mezzotint.protocol import IsCancelled, ModelInfo, ModelRef, OnEvent
@@ -272,7 +273,7 @@ def _png_info(request: ApiRequest) -> object:
     if not isinstance(text, str):
         raise invalid("image", "an image in base64 is needed")
     try:
-        with _READING, Image.open(io.BytesIO(image_bytes(text, "image")), formats=FORMATS) as image:
+        with _READING, open_header(io.BytesIO(image_bytes(text, "image"))) as image:
             texts = embedded_texts(image)
     except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
         raise Refusal(INVALID, "image_refused", f"image: it cannot be read ({type(error).__name__})") from None

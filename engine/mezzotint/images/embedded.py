@@ -4,8 +4,10 @@ from dataclasses import dataclass, field, replace
 
 from PIL import ExifTags, Image
 
+from mezzotint.images.decoder_errors import DECODER_ERRORS
 from mezzotint.images.encoding import UNICODE_COMMENT
-from mezzotint.images.reading import DECODER_ERRORS
+from mezzotint.images.png import left_out, text_of
+from mezzotint.trouble import shown
 
 _MAX_PACKET = 4 << 20  # bytes of XMP or of a comment that are read
 _TEXT_TAGS = (ExifTags.Base.Make, ExifTags.Base.Model, ExifTags.Base.ImageDescription, ExifTags.Base.Software)
@@ -28,7 +30,8 @@ def embedded_texts(image: Image.Image) -> EmbeddedTexts:
     chunks = {key: str(value) for key, value in image.info.items() if isinstance(key, str) and isinstance(value, str)}
     xmp = image.info.get("xmp", b"")
     xmp = xmp.encode("utf-8", "replace") if isinstance(xmp, str) else xmp
-    found = EmbeddedTexts(chunks=chunks, xmp=xmp[:_MAX_PACKET] if isinstance(xmp, bytes) else b"")
+    unread = "; ".join(f"its {shown(name)} is left out ({why})" for name, why in left_out(image).items())
+    found = EmbeddedTexts(chunks=chunks, xmp=xmp[:_MAX_PACKET] if isinstance(xmp, bytes) else b"", note=unread or None)
     return _with_exif(image, found)
 
 
@@ -42,12 +45,16 @@ def _with_exif(image: Image.Image, found: EmbeddedTexts) -> EmbeddedTexts:
         exif = Image.Exif()
         exif.load(raw[:_MAX_PACKET])
         inner = exif.get_ifd(ExifTags.IFD.Exif)
-        texts = tuple(value for tag in _TEXT_TAGS if isinstance(value := exif.get(tag), str))
+        texts = tuple(_retried(value) for tag in _TEXT_TAGS if isinstance(value := exif.get(tag), str))
         comment = _user_comment(inner.get(ExifTags.Base.UserComment))
         maker_note = _plain_comment(inner.get(ExifTags.Base.MakerNote))
     except DECODER_ERRORS as error:
-        return replace(found, comment=plain, note=f"its EXIF is damaged ({type(error).__name__})")
+        return replace(found, comment=plain, note=_joined(found.note, f"its EXIF is damaged ({type(error).__name__})"))
     return replace(found, comment=comment or plain, maker_note=maker_note, exif=texts)
+
+
+def _joined(*notes: str | None) -> str:
+    return "; ".join(note for note in notes if note)
 
 
 def _user_comment(value: object) -> str | None:
@@ -68,5 +75,13 @@ def _western(text: str) -> int:
 
 def _plain_comment(value: object) -> str | None:
     if isinstance(value, bytes):
-        value = value[:_MAX_PACKET].decode("utf-8", "replace")
+        value = text_of(value[:_MAX_PACKET])
     return value.strip("\0 ") or None if isinstance(value, str) else None
+
+
+def _retried(text: str) -> str:
+    """A text that Pillow decoded as Latin-1, in UTF-8 if its bytes are valid UTF-8."""
+    try:
+        return text_of(text.encode("latin-1"))
+    except UnicodeEncodeError:
+        return text

@@ -11,6 +11,7 @@ from mezzotint.errors import StorageError, UsageError
 from mezzotint.images.a1111 import infotext_of
 from mezzotint.images.infotext import write_infotext
 from mezzotint.images.published import without_folders
+from mezzotint.images.reading import to_rgb
 from mezzotint.images.record import ImageRecord, record_to_json
 from mezzotint.images.xmp import xmp_packet
 from mezzotint.request_protocol import MetadataKept
@@ -35,7 +36,7 @@ class _Texts:
 
 
 def encode_image(image: Image.Image, suffix: str, record: ImageRecord, kept: MetadataKept = "all") -> bytes:
-    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB.
+    """The file's bytes in the format of `suffix` (.png, .jpg, .jpeg, .webp); the image is RGB or RGBA.
 
     No text in it names a folder.
     """
@@ -88,7 +89,8 @@ def _encode_webp(image: Image.Image, file: io.BytesIO, said: _Texts) -> None:
 def _encode_jpeg(image: Image.Image, file: io.BytesIO, said: _Texts) -> None:
     exif = _exif(said)
     packet = next(one for one in _packets(said) if len(one) <= _JPEG_SEGMENT)
-    image.save(file, "JPEG", quality=95, subsampling=0, xmp=packet, exif=exif if len(exif) <= _JPEG_SEGMENT else b"")
+    flat = to_rgb(image)
+    flat.save(file, "JPEG", quality=95, subsampling=0, xmp=packet, exif=exif if len(exif) <= _JPEG_SEGMENT else b"")
 
 
 def _packets(said: _Texts) -> Iterator[bytes]:

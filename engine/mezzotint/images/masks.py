@@ -8,9 +8,14 @@ from PIL import Image
 
 from mezzotint.errors import UsageError
 from mezzotint.images.reading import open_image, refused_if_broken, to_rgb, upright
+from mezzotint.parsed import Parsed
 from mezzotint.trouble import shown
 
 LIGHT = 128  # of 255: pixels at least this light are inpainted
+
+_DARK = 16  # of 255: as dark as black, or as light as white, for the eye
+_SHARE_OF_EDGES = 0.01  # of the pixels that are not black
+_GREYS = f"its greys (from {LIGHT} of 255 on they count as white, below as black; a feather gives soft edges)"
 
 _BAND = 512  # rows processed at a time: bounds memory for any image size
 
@@ -18,14 +23,16 @@ Bits = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float32]
 
 
-def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
+def read_mask(path: Path, size: tuple[int, int]) -> Parsed[Image.Image]:
     """Read the mask of an image of that size: "L", 255 where it is inpainted, 0 where it is kept.
 
     Pixels of lightness LIGHT or more count as white; transparent ones count as black. A mask of another size but the
-    same shape is resized. Raises UsageError for another shape, and for a mask with nothing to inpaint.
+    same shape is resized. Greys are what is not used. Raises UsageError for another shape, and for a mask with nothing
+    to inpaint.
     """
     light = read_grey(path)
     check_shape(path, light.size, size)
+    unused = (_GREYS,) if _is_soft(light) else ()
     lightest = light.getextrema()[1]
     if light.size != size:
         light = light.resize(size, Image.Resampling.BILINEAR)
@@ -35,7 +42,13 @@ def read_mask(path: Path, size: tuple[int, int]) -> Image.Image:
             f"there is nothing to inpaint: the lightest pixel of the mask {shown(path)} is {lightest} of 255, but "
             f"only pixels from {LIGHT} on are inpainted; paint the area to inpaint white"
         )
-    return mask
+    return Parsed(mask, source=f"the mask {shown(path)}", unused=unused)
+
+
+def _is_soft(light: Image.Image) -> bool:
+    """Whether more of a mask is grey than the edges of strokes, and noise of JPEG."""
+    counts = light.histogram()
+    return sum(counts[_DARK : 256 - _DARK]) > _SHARE_OF_EDGES * sum(counts[_DARK:])
 
 
 def read_grey(path: Path) -> Image.Image:

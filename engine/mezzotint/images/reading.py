@@ -1,42 +1,26 @@
-"""Read untrusted images safely, as plain upright RGB."""
+"""Read untrusted images safely, as plain upright sRGB."""
 
-import math
 import os
 import stat
-import struct
 import warnings
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError, features
 
 from mezzotint.errors import ImageRefused
+from mezzotint.images.colours import eight_bits, in_srgb, interpolable, is_deep
+from mezzotint.images.decoder_errors import DECODER_ERRORS
+from mezzotint.images.png import PROFILE, SIGNATURE, BoundedPng, left_out
+from mezzotint.parsed import Parsed
 from mezzotint.trouble import meaning, shown
 
 MAX_PIXELS = 100_000_000
 MAX_FILE_BYTES = 1 << 30  # WebP and AVIF are read into memory whole before their size is known
 FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", *(["AVIF"] if features.check("avif") else []))
 
-# Exceptions that Pillow's decoders raise on damaged files. Text-chunk bombs are ValueErrors, not OSErrors.
-DECODER_ERRORS = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    struct.error,
-    zlib.error,
-)
 _ON_THEIR_SIDE = (5, 6, 7, 8)  # EXIF orientations that swap width and height
 _TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 _TRY_INSTEAD = "use a PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF image"
@@ -56,13 +40,39 @@ _KNOWN_STARTS = (
 
 
 def read_image(path: Path) -> Image.Image:
-    """Read an image as 8-bit RGB: first frame, EXIF orientation applied once, transparency over white.
+    """Read an image as `read_input` does, for callers to whom it makes no difference how its pixels came about."""
+    return read_input(path).take(lambda _: None)
 
-    Colour profiles are not applied: the values are taken as sRGB.
+
+def read_input(path: Path) -> Parsed[Image.Image]:
+    """Read an image as 8-bit RGB, in sRGB: first frame, EXIF orientation applied once, transparency over white.
+
+    What is not used is transparency, and a colour profile that cannot be applied; values are then taken as sRGB.
     """
+    found = read_colours(path)
+    unused = (*found.unused, *found.map(_transparency).take(lambda _: None))
+    return Parsed(to_rgb(found.take(lambda _: None)), source=found.source, unused=unused)
+
+
+def read_colours(path: Path) -> Parsed[Image.Image]:
+    """Read an image as `read_input` does, but as RGBA if any pixel is transparent."""
     with open_image(path) as image, refused_if_broken(path):
         image.load()
-        return to_rgb(upright(image))
+        return colours_of(image, shown(path))
+
+
+def colours_of(image: Image.Image, source: str) -> Parsed[Image.Image]:
+    """An opened image as `read_colours` reads it; `source` names it."""
+    profile = image.info.get("icc_profile")
+    found, why = in_srgb(interpolable(upright(image)), profile)
+    why = why or left_out(image).get(PROFILE)
+    is_opaque = found.mode == "RGBA" and found.getchannel("A").getextrema() == (255, 255)
+    unused = () if why is None else (f"its colour profile ({why})",)
+    return Parsed(found.convert("RGB") if is_opaque else found, source=source, unused=unused)
+
+
+def _transparency(image: Image.Image) -> tuple[str, ...]:
+    return ("its transparency (white is put behind it)",) if image.mode == "RGBA" else ()
 
 
 @contextmanager
@@ -70,7 +80,7 @@ def open_image(path: Path) -> Iterator[Image.Image]:
     """Open an image's header and check its size, decoding no pixel; any error becomes an ImageRefused."""
     with _open_regular(path) as file:
         with refused_if_broken(path, file):
-            image = _open_header(file)
+            image = open_header(file)
         with image:
             _check_pixels(path, image)
             yield image
@@ -94,8 +104,8 @@ def to_rgb(image: Image.Image) -> Image.Image:
     """Convert any mode to 8-bit RGB: transparency over white, deep greys scaled to 8 bits."""
     if image.mode == "RGB" and not image.has_transparency_data:
         return image
-    if image.mode in ("I", "F") or image.mode.startswith("I;"):
-        return _eight_bits(image).convert("RGB")
+    if is_deep(image):
+        return eight_bits(image).convert("RGB")
     if image.has_transparency_data:
         rgba = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
@@ -134,7 +144,12 @@ def _kind(mode: int) -> str:
     return "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
-def _open_header(file: BinaryIO) -> Image.Image:
+def open_header(file: IO[bytes]) -> Image.Image:
+    """Open an untrusted image of an allowed format; raises DECODER_ERRORS."""
+    if file.read(len(SIGNATURE)) == SIGNATURE:
+        file.seek(0)
+        return BoundedPng(file)
+    file.seek(0)
     with warnings.catch_warnings():
         # Pillow warns at its own limit, below ours; the real check is `_check_pixels`, before anything is decoded.
         warnings.simplefilter("ignore")
@@ -183,14 +198,3 @@ def upright(image: Image.Image) -> Image.Image:
         return ImageOps.exif_transpose(image)
     except DECODER_ERRORS:
         return image  # only the orientation tag is broken; the pixels are good
-
-
-def _eight_bits(image: Image.Image) -> Image.Image:
-    """Scale greys deeper than 8 bits: 16-bit integers by full range, floats by 0..1, anything else by its maximum."""
-    deep = image if image.mode == "F" else image.convert("I").convert("F")
-    low, high = (float(value) for value in deep.getextrema())  # type: ignore[arg-type]
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError("its pixels contain NaN or infinity")
-    whole = 1.0 if image.mode == "F" else 65535.0
-    scale = 255.0 / (whole if high <= whole else high)
-    return deep.point(lambda value: value * scale + 0.0).convert("L")

@@ -27,10 +27,10 @@ def write_image(
     The record's path is set to that file name. JPEG holds little text: a record that is too long is reduced to the
     request, and what still does not fit is omitted, because the image matters more.
     """
-    rgb = image if image.mode == "RGB" else image.convert("RGB")
+    plain = image if image.mode in ("RGB", "RGBA") else image.convert("RGB")
 
     def encoded(name: str) -> bytes:
-        return encode_image(rgb, path.suffix, replace(record, image=replace(record.image, path=name)), kept)
+        return encode_image(plain, path.suffix, replace(record, image=replace(record.image, path=name)), kept)
 
     return write_bytes(path, encoded, overwrite=overwrite)
 

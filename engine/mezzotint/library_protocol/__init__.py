@@ -415,3 +415,4 @@ class StylesImported:
     renamed: dict[str, str] = field(default_factory=dict)  # taken names, and the ones used instead
     unchanged: int = 0  # styles that were there already
     empty: int = 0  # entries without any text, which are headings
+    notices: tuple[str, ...] = ()  # what of the file was not used

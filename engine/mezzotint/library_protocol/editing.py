@@ -72,3 +72,4 @@ class BackgroundRemoved:
     model: str  # the network's file
     model_sha256: str
     front: float  # part of the image that is opaque, 0 to 1
+    notices: tuple[str, ...] = ()

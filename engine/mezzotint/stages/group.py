@@ -71,7 +71,8 @@ class Group(Job):
         for index in range(len(work.job.setup.stages)):
             for member in (member for member in self._members if member.outcome is None):
                 with self._isolating_errors(member):
-                    references = read_references(member.setup.images.references)
+                    notify = self._not_used if index == 0 else _say_nothing
+                    references = read_references(member.setup.images.references, notify)
                     stage = member.setup.stages[index]
                     conditioning = work.pipeline.conditioning(index, stage, self._embeddings, member.inputs, references)
                     member.conditionings.append(moved(conditioning, torch.device("cpu")))
@@ -215,6 +216,10 @@ class Group(Job):
             member.place: member.outcome or ManyOutcome(result=_result(work, report, timings, member), failure=None)
             for member in self._members
         }
+
+
+def _say_nothing(_message: str) -> None:
+    """What is said of each member's images once."""
 
 
 def _positions(stage: StageSetup) -> int:

@@ -13,6 +13,7 @@ from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import Cancelled, StorageError
 from mezzotint.gpu import gpu
 from mezzotint.images.naming import check_output
+from mezzotint.images.transparency import flattening_notice
 from mezzotint.images.writing import write_png
 from mezzotint.libraries import import_networks
 from mezzotint.normalization.selection import GroupNormBackend
@@ -99,7 +100,8 @@ class Job:
         resources = self._resources
         setup = set_up(request, resources.find, resources.default_model, self._image_size, resources.find_upscaler)
         check_output(request.output, request.count)
-        inputs, references = self._read_images(setup, request), read_references(setup.images.references)
+        inputs = self._read_images(setup, request)
+        references = read_references(setup.images.references, self._not_used)
         loras = JobLoras(request, setup, self._cancelled)
         job = self._resolve(setup)
         setup = job.setup
@@ -274,7 +276,17 @@ class Job:
 
     def _read_images(self, setup: CascadeSetup, request: GenerateRequest) -> InputImages:
         sizes = [(stage.width, stage.height) for stage in setup.stages]
-        inputs = read_inputs(request.images, setup.images, sizes, self._cancelled, request.controls, request.regions)
+        inputs = read_inputs(
+            request.images,
+            setup.images,
+            sizes,
+            self._cancelled,
+            request.controls,
+            request.regions,
+            enlarges=request.init_upscaler is not None,
+        )
+        for message in dict.fromkeys(inputs.not_used):
+            self._not_used(message)
         init, first = setup.images.init, setup.stages[0]
         if init is not None and setup.images.inpaint is None:
             cropped = crop_notice(self._image_size(init), (first.width, first.height))
@@ -283,6 +295,9 @@ class Job:
         for code, message in (inputs.canvas.remarks if inputs.canvas is not None else {}).items():
             self._notice(code, message)
         return inputs
+
+    def _not_used(self, message: str) -> None:
+        self._notice("input_not_used", message)
 
     def _warn(self, setup: CascadeSetup) -> None:
         for code, message in setup_notices(self._request, setup, [path.stem for path in self._embeddings]):
@@ -416,6 +431,9 @@ class Job:
     ) -> GeneratedImage:
         with self._clock.phase("save"):
             image = save_image(pixels, decoded, request.output)
+        flattening = flattening_notice(pixels, Path(image.path))
+        if flattening is not None:
+            self._notice("not_kept", flattening)
         self._on_event(Saved(image=image, images=request.count))
         return image
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from mezzotint.errors import UsageError
 from mezzotint.images.edited import read_source, write_edited
 from mezzotint.images.naming import enlarged_path
 from mezzotint.images.record import ImageRecord
+from mezzotint.images.transparency import colours_of_all, opacity_of, with_opacity
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.library_protocol import MOST_SCALE, UpscaledImage, UpscaleRequest, UpscalerUsed
 from mezzotint.memory.device import Device, open_device
@@ -44,7 +46,7 @@ class UpscaleJob:
     def run(self) -> UpscaledImage:
         """Enlarge and save. Raises ImageRefused, ModelRefused, UsageError, OutOfMemory, Cancelled, StorageError."""
         _check(self._request)
-        source = read_source(Path(self._request.path))
+        source = read_source(Path(self._request.path)).take(partial(self._notice, "input_not_used"))
         upscaler = open_upscaler(self._file, self._cancelled)
         scale = float(upscaler.scale if self._request.scale is None else self._request.scale)
         size = (round(source.image.width * scale), round(source.image.height * scale))
@@ -52,13 +54,14 @@ class UpscaleJob:
         target = enlarged_path(self._request.output, source.path, scale)
         device = machine.choose_device(self._request.device, machine.devices())
         dtype = upscaler.dtype(getattr(torch, machine.choose_dtype(self._request.dtype, device)))
-        image, passes, enlarger, memory = self._enlarge(upscaler, source.image, size, device, dtype)
+        image, passes, enlarger, memory = self._enlarge(upscaler, colours_of_all(source.image), size, device, dtype)
+        image = with_opacity(image, opacity_of(source.image))
         used = self._used(upscaler, dtype, image.size)
 
         def noted(record: ImageRecord) -> ImageRecord:
             return replace(record, upscaled=(*record.upscaled, used))
 
-        path = write_edited(image, target, source, noted, self._request.output)
+        path = write_edited(image, target, source, noted, partial(self._notice, "not_kept"), self._request.output)
         return UpscaledImage(
             path=str(path),
             width=image.width,
@@ -105,9 +108,7 @@ class UpscaleJob:
             self._on_event(Progress(what="upscaling", done=done, total=total, unit="tiles"))
 
         def on_shortage(smaller: int) -> None:
-            message = f"memory ran short, and the image is enlarged in tiles of {smaller} pixels"
-            self._notices.append(message)
-            self._on_event(Notice(code="memory_short", message=message))
+            self._notice("memory_short", f"memory ran short, and the image is enlarged in tiles of {smaller} pixels")
 
         return Enlarger(
             upscaler=upscaler,
@@ -119,6 +120,10 @@ class UpscaleJob:
             cancelled=self._cancelled,
             on_shortage=on_shortage,
         )
+
+    def _notice(self, code: str, message: str) -> None:
+        self._notices.append(message)
+        self._on_event(Notice(code=code, message=message))
 
     def _used(self, upscaler: Upscaler, dtype: torch.dtype, size: tuple[int, int]) -> UpscalerUsed:
         file = fingerprint(self._file, paths.cache_folder() / "fingerprints.json", cancelled=self._cancelled)

@@ -11,7 +11,8 @@ from PIL import Image
 
 from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.images import masks
-from mezzotint.images.masks import covering, feathered, read_mask
+from mezzotint.images.masks import covering, feathered
+from mezzotint.images.masks import read_mask as parse_mask
 
 SIZE = (48, 32)
 
@@ -23,6 +24,11 @@ def saved(tmp_path):
         return tmp_path / name
 
     return save
+
+
+def read_mask(path, size, notify=lambda _: None):
+    """The mask, with what is not used of it told."""
+    return parse_mask(path, size).take(notify)
 
 
 def square(mode="L", size=SIZE, box=(8, 8, 24, 20), colour="white", ground="black"):
@@ -63,6 +69,20 @@ def test_half_light_is_the_border(saved, light, anew):
     else:
         with pytest.raises(UsageError, match=f"lightest pixel .* is {light} of 255"):
             read_mask(path, SIZE)
+
+
+@pytest.mark.parametrize("soft", [square(colour=200), Image.linear_gradient("L").resize(SIZE), square(ground=40)])
+def test_greys_that_are_cut_are_named(saved, soft):
+    said = []
+    read_mask(saved(soft), SIZE, said.append)
+    assert len(said) == 1 and "mask.png: not used: its greys (from 128 of 255 on they count as white" in said[0]
+
+
+def test_black_and_white_need_no_words_nor_does_noise(saved):
+    said = []
+    for name in ("mask.png", "mask.jpg"):
+        read_mask(saved(square(box=(8, 8, 24, 24)), name), SIZE, said.append)
+    assert said == []
 
 
 def test_deep_greys_are_scaled(saved):

@@ -3,6 +3,7 @@
 import numpy
 import pytest
 import torch
+from colour_profiles import SWAPPED
 from own_images import write_own
 from PIL import Image
 from safetensors.torch import save_file
@@ -13,7 +14,7 @@ from mezzotint.images.reading import read_image
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.library_protocol import UpscaleRequest
 from mezzotint.memory.machine.probe import machine_facts
-from mezzotint.protocol import Output
+from mezzotint.protocol import Notice, Output
 from mezzotint.upscaling.compact import Compact
 from mezzotint.upscaling.files import UpscaleJob
 
@@ -76,11 +77,42 @@ def test_our_images_keep_their_record(file, tmp_path):
 def test_other_images_keep_what_they_say(file, tmp_path, suffix):
     path, exif = tmp_path / f"photo{suffix}", Image.Exif()
     exif[0x010F], exif[0x0112] = "a camera", 6  # its maker, and a quarter turn
-    Image.new("RGB", (12, 8), "red").save(path, exif=exif, icc_profile=b"profile")
+    Image.new("RGB", (12, 8), "red").save(path, exif=exif)
     made = Image.open(enlarge(file, path).path)
     assert made.size == (16, 24)  # upright
-    assert dict(made.getexif()) == {0x010F: "a camera"} and made.info["icc_profile"] == b"profile"
+    assert dict(made.getexif()) == {0x010F: "a camera"}
     assert b"algorithmicallyEnhanced" in (made.info.get("xmp") or made.info["XML:com.adobe.xmp"].encode())
+
+
+def test_colours_become_srgb_by_their_profile(file, tmp_path):
+    path, plain = tmp_path / "photo.png", tmp_path / "green.png"
+    Image.new("RGB", (12, 8), "red").save(path, icc_profile=SWAPPED)
+    read_image(path).save(plain)
+    made = enlarge(file, path)
+    with Image.open(made.path) as large, Image.open(enlarge(file, plain).path) as same:
+        assert "icc_profile" not in large.info and made.notices == ()
+        assert large.tobytes() == same.tobytes()
+    Image.new("RGB", (12, 8)).save(path, icc_profile=b"none")
+    assert "its colour profile (damaged)" in enlarge(file, path).notices[0]
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.webp", "a.gif"])
+def test_transparency_is_kept(file, tmp_path, name):
+    image = Image.new("RGBA", (16, 12), (0, 0, 0, 0))
+    image.paste((200, 30, 30, 255), (0, 0, 16, 6))
+    image.save(tmp_path / name, **({"lossless": True} if name == "a.webp" else {}))
+    made = enlarge(file, tmp_path / name, scale=3)
+    with Image.open(made.path) as large:
+        assert (large.mode, large.size, made.notices) == ("RGBA", (48, 36), ())
+        assert large.getpixel((24, 4))[3] > 250 and large.getpixel((24, 32))[3] < 5
+
+
+def test_jpeg_says_that_it_has_no_transparency(file, tmp_path):
+    Image.new("LA", (8, 8), (100, 100)).save(tmp_path / "a.png")
+    told = []
+    made = enlarge(file, tmp_path / "a.png", told.append, output=Output(path=f"{tmp_path}/b.jpg"))
+    assert Image.open(made.path).mode == "RGB" and "no transparency" in made.notices[0]
+    assert made.notices == tuple(event.message for event in told if isinstance(event, Notice))
 
 
 def test_text_chunks_of_other_programs_are_kept(file, tmp_path):

@@ -116,7 +116,7 @@ class StyleChoices(QObject):
         there = self.tr("%n were there already", "", found.unchanged) if found.unchanged else ""
 
         def tell() -> None:
-            words = "; ".join(filter(None, (added, there)))
+            words = "; ".join(filter(None, (added, there, *found.notices)))
             self.message.emit(words)
             self.imported.emit(next(iter(found.added), ""), words)
 

@@ -9,9 +9,10 @@ from PIL import Image
 
 from mezzotint.batch.ray.parcel import Answer
 from mezzotint.errors import ProtocolError
+from mezzotint.images.decoder_errors import DECODER_ERRORS
 from mezzotint.images.encoding import RECORD_KEYWORD
 from mezzotint.images.naming import NameFields, image_path
-from mezzotint.images.reading import DECODER_ERRORS, MAX_PIXELS
+from mezzotint.images.reading import MAX_PIXELS
 from mezzotint.images.record import ImageRecord, record_from_json
 from mezzotint.images.writing import pixels_sha256, require_folder, write_image
 from mezzotint.protocol import (
@@ -64,7 +65,7 @@ def _opened(image: GeneratedImage, data: bytes) -> tuple[Image.Image, ImageRecor
             if opened.size != (image.width, image.height) or image.width * image.height > MAX_PIXELS:
                 raise ProtocolError(_DAMAGED.format(f"it has {opened.width}x{opened.height} pixels"))
             record = record_from_json(str(opened.info.get(RECORD_KEYWORD)))
-            pixels = opened.convert("RGB")
+            pixels = opened.convert("RGBA" if opened.mode == "RGBA" else "RGB")
     except DECODER_ERRORS as error:
         raise ProtocolError(_DAMAGED.format(" ".join(str(error).split())[:200])) from error
     if not image.sha256 == record.image.sha256 == pixels_sha256(pixels):

@@ -32,7 +32,9 @@ def add(commands: "Commands") -> None:
     saving.add_argument("--from", dest="image", metavar="IMAGE", type=Path, required=True, help="the image")
     saving.add_argument("--prompt", metavar="TEXT", help="{prompt} stands for that of later images (default: none)")
     saving.add_argument("--replace", action="store_true", help="replace a style of that name")
-    importing = add_command(below, "import", "Add the styles of a styles.csv of A1111 or a .json of Fooocus.", read)
+    importing = add_command(
+        below, "import", "Add the styles of a styles.csv of A1111 or a .json of Fooocus or SD.Next.", read
+    )
     importing.add_argument("file", metavar="FILE", type=Path)
     removing = add_command(below, "remove", "Remove one of your styles.", remove)
     removing.add_argument("name", metavar="NAME")
@@ -78,6 +80,8 @@ def read(arguments: argparse.Namespace, context: Context) -> int:
     from mezzotint.library.styles.importing import import_styles
 
     found = import_styles(arguments.file)
+    for notice in found.notices:
+        context.terminal.message(f"notice: {plain(notice, 1000)}")
     for name, used in found.renamed.items():
         context.terminal.message(f"notice: {plain(name)} is taken by other settings: imported as {plain(used)}")
     context.terminal.result(f"{len(found.added)} styles added, {found.unchanged} unchanged")

@@ -1,9 +1,10 @@
-"""Import styles from other programs: A1111's styles.csv and Fooocus' sdxl_styles/*.json. All of a file, or nothing."""
+"""Import styles from other programs: A1111's styles.csv, Fooocus' sdxl_styles/*.json and SD.Next's. All, or nothing."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,19 @@ from mezzotint.errors import ModelRefused, UsageError
 from mezzotint.library.styles.reading import checked
 from mezzotint.library.styles.store import MOST_STYLES, add_style, list_styles
 from mezzotint.library_protocol import MOST_STYLE_NAME, Style, StylesImported
+from mezzotint.parsed import Parsed
 
-_PROMPT_COLUMNS = ("prompt", "text")  # the second in older versions of A1111
+_NAMES = {  # of fields, whatever the case: A1111's, older versions of it, SD.Next's, Fooocus'
+    "name": "name",
+    "prompt": "prompt",
+    "text": "prompt",
+    "negative_prompt": "negative",
+    "negative prompt": "negative",
+    "negative": "negative",
+}
+_USUAL = "name, prompt and negative_prompt"
 MOST_BYTES = 16 << 20  # of a file
+_NOTHING = ("", None, [], {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +37,13 @@ class _Entry:
     name: str
     prompt: str
     negative: str
+    unused: tuple[str, ...] = ()  # fields that say something, and have no place in a style
 
 
 def import_styles(path: Path) -> StylesImported:
     """Add the styles of a file. Raises UsageError naming the line that is wrong; nothing is added then."""
-    entries = _entries(path)
+    notices: list[str] = []
+    entries = parse_styles(path).take(notices.append)
     styles = [_checked(entry, path) for entry in entries if entry.prompt.strip() or entry.negative.strip()]
     known = {one.name.casefold(): one for one in list_styles().styles}
     if len(known) + len(styles) > MOST_STYLES:
@@ -45,7 +58,25 @@ def import_styles(path: Path) -> StylesImported:
             renamed[style.name] = name
         known[name.casefold()] = add_style(Style(name=name, prompt=style.prompt, negative=style.negative))
         added.append(name)
-    return StylesImported(added=tuple(added), renamed=renamed, unchanged=unchanged, empty=len(entries) - len(styles))
+    return StylesImported(
+        added=tuple(added),
+        renamed=renamed,
+        unchanged=unchanged,
+        empty=len(entries) - len(styles),
+        notices=tuple(notices),
+    )
+
+
+def parse_styles(path: Path) -> Parsed[list[_Entry]]:
+    """The entries of a file; unused are the fields that a style has no place for, with the number of entries."""
+    entries = _entries(path)
+    counts = Counter(field for entry in entries for field in entry.unused)
+    unused = tuple(f"{plain(field)} (of {_of_styles(count)})" for field, count in counts.items())
+    return Parsed(entries, source=plain(path.name), unused=unused)
+
+
+def _of_styles(count: int) -> str:
+    return "1 style" if count == 1 else f"{count} styles"
 
 
 def _free_name(style: Style, known: dict[str, Style]) -> tuple[str, bool]:
@@ -72,7 +103,7 @@ def _entries(path: Path) -> list[_Entry]:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{name}, line {line}: not valid UTF-8: save it as UTF-8") from None
     if path.suffix.lower() not in (".csv", ".json"):
-        raise UsageError(f"{name} is neither a styles.csv of A1111 nor a .json file of Fooocus")
+        raise UsageError(f"{name} is neither a styles.csv of A1111 nor a .json file of Fooocus or SD.Next")
     entries = list(_of_json(text, name) if path.suffix.lower() == ".json" else _of_csv(text, name))
     if not entries:
         raise UsageError(f"{name} has no styles in it")
@@ -107,10 +138,22 @@ def _of_csv(text: str, file: str) -> Iterator[_Entry]:
 
 
 def _columns(row: list[str], file: str, line: int) -> list[str]:
-    columns = ["prompt" if cell.strip() in _PROMPT_COLUMNS else cell.strip() for cell in row]
-    if "name" not in columns or "prompt" not in columns:
+    columns = [cell.strip() for cell in row]
+    known = [field for field in map(_field, columns) if field is not None]
+    if not {"name", "prompt"} <= set(known):
         raise UsageError(f"{file}, line {line}: expected the columns name,prompt,negative_prompt")
+    _check_single(known, file, line)
     return columns
+
+
+def _field(name: str) -> str | None:
+    return _NAMES.get(name.strip().lower())
+
+
+def _check_single(known: Sequence[str], file: str, line: int) -> None:
+    for field, count in Counter(known).items():
+        if count > 1:
+            raise UsageError(f"{file}, line {line}: the {field} is given {count} times, under several names: keep one")
 
 
 def _of_row(row: list[str], columns: list[str], file: str, line: int) -> _Entry:
@@ -118,16 +161,18 @@ def _of_row(row: list[str], columns: list[str], file: str, line: int) -> _Entry:
         raise UsageError(
             f"{file}, line {line}: {len(row)} cells instead of {len(columns)}: put texts with commas in quotes"
         )
-    cells = dict(zip(columns, ("\n".join(cell.splitlines()) for cell in row), strict=False))
-    return _Entry(
-        line=line,
-        name=cells.get("name", ""),
-        prompt=cells.get("prompt", ""),
-        negative=cells.get("negative_prompt", ""),
-    )
+    cells = zip(columns, ("\n".join(cell.splitlines()) for cell in row), strict=False)
+    return _entry([(name or "a column without a name", text) for name, text in cells], line)
 
 
-# ---- Fooocus
+def _entry(fields: Sequence[tuple[str, object]], line: int) -> _Entry:
+    texts = {field: text for name, text in fields if (field := _field(name)) is not None}
+    unused = tuple(name for name, value in fields if _field(name) is None and value not in _NOTHING)
+    name, prompt, negative = (str(texts.get(field) or "") for field in ("name", "prompt", "negative"))
+    return _Entry(line=line, name=name, prompt=prompt, negative=negative, unused=unused)
+
+
+# ---- Fooocus and SD.Next
 
 
 def _of_json(text: str, file: str) -> Iterator[_Entry]:
@@ -156,11 +201,12 @@ def _of_json(text: str, file: str) -> Iterator[_Entry]:
 
 def _of_value(value: object, file: str, line: int) -> _Entry:
     if not isinstance(value, dict):
-        raise UsageError(f"{file}, line {line}: expected an object with name, prompt and negative_prompt")
-    texts = [value.get(name) or "" for name in ("name", "prompt", "negative_prompt")]
-    if not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{file}, line {line}: name, prompt and negative_prompt must be texts")
-    return _Entry(line=line, name=texts[0], prompt=texts[1], negative=texts[2])
+        raise UsageError(f"{file}, line {line}: expected an object with {_USUAL}")
+    known = [(field, text) for name, text in value.items() if (field := _field(name)) is not None]
+    if not all(text is None or isinstance(text, str) for _, text in known):
+        raise UsageError(f"{file}, line {line}: {_USUAL} must be texts")
+    _check_single([field for field, text in known if text], file, line)
+    return _entry([(name, text) for name, text in value.items() if text or _field(name) is None], line)
 
 
 def _after_space(text: str, place: int) -> int:

@@ -7,14 +7,19 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import UsageError
 from mezzotint.library_protocol import MOST_STYLE_NAME, MOST_STYLE_TEXT, Style
 from mezzotint.options import read_settings, to_settings
+from mezzotint.parsed import Parsed
 from mezzotint.values.basic import is_text, shown
 
 SCHEMA_VERSION = 1
+_KEYS = ("version", "name", "prompt", "negative", "settings")
 _NOT_IN_STYLES = ("style", "negative")  # styles name no others, and texts have their own fields
 
 
-def read_style(data: object, where: str) -> Style:
-    """The style in a file's data. Raises UsageError that says what is wrong in it."""
+def read_style(data: object, where: str) -> Parsed[Style]:
+    """The style in a file's data; unused are keys that a style does not have.
+
+    Raises UsageError that says what is wrong in it.
+    """
     if not isinstance(data, dict):
         raise UsageError(f"{plain(where, 300)}: a style must be an object with a name")
     version = data.get("version", SCHEMA_VERSION)
@@ -29,7 +34,8 @@ def read_style(data: object, where: str) -> Style:
     for name, text in texts.items():
         if not isinstance(text, str):
             raise UsageError(f"{plain(where, 300)}: {name} is {shown(text)}, not a text")
-    return checked(Style(**texts, settings=settings), where)
+    unused = tuple(plain(name) for name in data if name not in _KEYS)
+    return Parsed(checked(Style(**texts, settings=settings), where), source=plain(where, 300), unused=unused)
 
 
 def data_of(style: Style) -> dict[str, object]:

@@ -19,6 +19,7 @@ from mezzotint.images.template import slug
 from mezzotint.library.decoding import decode_image, over_white
 from mezzotint.library.styles.reading import checked, data_of, read_style
 from mezzotint.library_protocol import Style, Styles
+from mezzotint.parsed import Parsed
 from mezzotint.paths import config_folder
 from mezzotint.trouble import storage_error
 
@@ -29,11 +30,15 @@ _PICTURE = ".webp"
 
 
 def list_styles() -> Styles:
-    """All styles by name, the user's first; a file that cannot be read is a problem, and stays as it is."""
-    own, problems = [], []
+    """All styles by name, the user's first; a file that cannot be read is a problem, and stays as it is.
+
+    So is a key in a file that is not used.
+    """
+    own: list[Style] = []
+    problems: list[str] = []
     for path in _files():
         try:
-            own.append(_read(path))
+            own.append(_read(path).take(problems.append))
         except MezzotintError as error:
             problems.append(str(error))
     names = {one.name.casefold() for one in own}
@@ -45,7 +50,8 @@ def list_styles() -> Styles:
 def bundled_styles() -> tuple[Style, ...]:
     """Those that come with Mezzotint."""
     file = Path(__file__).with_name("bundled.json")
-    return tuple(replace(read_style(one, file.name), own=False) for one in parse_json_list(file.read_bytes(), file))
+    found = (_silently(read_style(one, file.name)) for one in parse_json_list(file.read_bytes(), file))
+    return tuple(replace(style, own=False) for style in found)
 
 
 def find_style(name: str) -> Style:
@@ -88,7 +94,7 @@ def _write(style: Style, path: Path, *, replaces: bool) -> Style:
     except FileExistsError:
         raise _taken(style) from None
     _write_picture(path.with_suffix(_PICTURE), picture)
-    return _read(path)
+    return _silently(_read(path))
 
 
 def _taken(style: Style) -> UsageError:
@@ -121,7 +127,7 @@ def _files() -> Iterator[Path]:
 def _path_of(name: str) -> Path | None:
     for path in _files():
         with contextlib.suppress(MezzotintError):
-            if _read(path).name.casefold() == name.casefold():
+            if _silently(_read(path)).name.casefold() == name.casefold():
                 return path
     return None
 
@@ -132,13 +138,18 @@ def _new_path(name: str) -> Path:
     return styles_folder() / f"{slug(name)}-{digest}.json"
 
 
-def _read(path: Path) -> Style:
+def _silently(parsed: Parsed[Style]) -> Style:
+    """The style, where `list_styles` says what is not used."""
+    return parsed.take(lambda _: None)
+
+
+def _read(path: Path) -> Parsed[Style]:
     try:
         style = read_style(read_json_object(path, MOST_BYTES), str(path))
     except ModelRefused as error:
         raise UsageError(str(error)) from None
     picture = path.with_suffix(_PICTURE)
-    return replace(style, picture=str(picture) if is_file(picture) else None)
+    return style.map(lambda one: replace(one, picture=str(picture) if is_file(picture) else None))
 
 
 def _small(path: Path) -> bytes:

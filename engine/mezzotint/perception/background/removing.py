@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from PIL import Image, ImageStat
+from PIL import Image, ImageChops, ImageStat
 
 from mezzotint import paths
 from mezzotint.checkpoints.fingerprint import fingerprint
@@ -11,12 +11,14 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.images.edited import read_source, write_edited
 from mezzotint.images.naming import edited_path
+from mezzotint.images.reading import to_rgb
 from mezzotint.images.record import ImageRecord
+from mezzotint.images.transparency import opacity_of
 from mezzotint.images.writing import pixels_sha256
 from mezzotint.library_protocol import BackgroundRemoved, BackgroundRequest
 from mezzotint.perception.background.preprocessing import normalization_of
 from mezzotint.perception.background.process import front_of
-from mezzotint.protocol import IsCancelled, OnEvent, Progress
+from mezzotint.protocol import IsCancelled, Notice, OnEvent, Progress
 
 _SUFFIX = ".png"  # the only format written here that has transparency without loss
 _VISIBLE = 128  # of 255: below that everywhere, nothing would be seen
@@ -34,18 +36,27 @@ def remove_background(
     if target.suffix.lower() != _SUFFIX:
         raise UsageError(f"{plain(target.name, 200)} would have no transparency: name a {_SUFFIX} file")
     normalization = normalization_of(file)
-    source = read_source(path)
+    notices: list[str] = []
+
+    def notify(message: str) -> None:
+        notices.append(message)
+        on_event(Notice(code="input_not_used", message=message))
+
+    source = read_source(path).take(notify)
+    seen = to_rgb(source.image)
     used = fingerprint(file, paths.cache_folder() / "fingerprints.json", cancelled=cancelled)
     on_event(Progress(what="removing the background", done=0, total=1, unit="images"))
-    front = front_of(source.image, file, normalization, free_ram, cancelled)
+    front = front_of(seen, file, normalization, free_ram, cancelled)
+    opacity = opacity_of(source.image)
+    front = front if opacity is None else ImageChops.multiply(front, opacity)
     if not front.point(lambda value: value >= _VISIBLE and 255).getbbox():
         raise ImageRefused(f"{plain(path, 300)}: nothing in it stands out from its background; nothing was saved")
 
     def noted(record: ImageRecord) -> ImageRecord:
         return replace(record, background_removed=used)
 
-    image = _cut_out(source.image, front)
-    saved = write_edited(image, target, source, noted, request.output)
+    image = _cut_out(source.image.convert("RGB"), front)
+    saved = write_edited(image, target, source, noted, notify, request.output)
     return BackgroundRemoved(
         path=str(saved),
         width=image.width,
@@ -54,6 +65,7 @@ def remove_background(
         model=used.path,
         model_sha256=used.sha256,
         front=ImageStat.Stat(front).mean[0] / 255,
+        notices=tuple(notices),
     )
 
 

@@ -5,11 +5,13 @@ import random
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PIL import Image
 
 from mezzotint.errors import Cancelled
+from mezzotint.images.transparency import flattening_notice, opacity_of, with_opacity
 from mezzotint.protocol import (
     Decoding,
     DetailFound,
@@ -107,20 +109,26 @@ class DetailedJob:
                     pixels, times, memory = part.pixels, _total([times, made.timings]), _more(memory, made.memory)
                     self._notices += made.notices
                 found += boxes
-            image = self._save(pixels, whole.undecoded, tuple(found))
+            image = self._save(with_opacity(pixels, whole.opacity), whole.undecoded, tuple(found))
         return replace(result, images=(image,), timings=times, memory=memory)
 
     def _save(self, pixels: Image.Image, undecoded: PendingDecode, found: tuple[DetailFound, ...]) -> GeneratedImage:
         record = undecoded.record
         done = replace(undecoded, record=replace(record, image=replace(record.image, details=found)))
         image = save_image(pixels, done, self._request.output)
+        flattening = flattening_notice(pixels, Path(image.path))
+        if flattening is not None:
+            self._notice("not_kept", flattening)
         self._on_event(Saved(image=image, images=self._request.count))
         return image
 
     def _none_found(self, label: str, confidence: float) -> None:
         message = f"no {label} was found with a confidence of {confidence:g} or more: the image has no detail pass"
+        self._notice("nothing_to_detail", message)
+
+    def _notice(self, code: str, message: str) -> None:
         self._notices.append(message)
-        self._on_event(Notice(code="nothing_to_detail", message=message))
+        self._on_event(Notice(code=code, message=message))
 
     def _tell(self, event: Event) -> None:
         """Tell of the whole image, after whose stages that of its details follows."""
@@ -147,6 +155,7 @@ class _WholeJob(Job):
         self._index, self._passes, self._until_all_saved = index, passes, until_saved
         self.found: tuple[tuple[DetailFound, ...], ...] = ()  # by pass
         self.pixels: Image.Image
+        self.opacity: Image.Image | None = None
         self.undecoded: PendingDecode
 
     def _indices(self) -> Sequence[int]:
@@ -165,6 +174,7 @@ class _WholeJob(Job):
         import torch
 
         device = torch.device(work.job.device.id)
+        self.opacity, pixels = opacity_of(pixels), pixels.convert("RGB")
         self.found = found_in(pixels, self._passes, work.pipeline.placement, device)
         self.pixels, self.undecoded = pixels, decoded
         return decoded.record.image

@@ -64,7 +64,8 @@ def decode_latents_file(
 
     path = Path(request.path)
     latents, undecoded = read_latents(path)
-    inputs = _input_images(undecoded, cancelled)
+    notify = partial(_notify, on_event)
+    inputs = _input_images(undecoded, notify, cancelled)
     setup = set_up(_last_stage(undecoded.record.request), find, default_model, _no_image)
     stage = setup.stages[0]
     channels = stage.sources.latent_channels
@@ -75,7 +76,6 @@ def decode_latents_file(
     dtype = machine.choose_dtype(undecoded.record.request.dtype if request.dtype == "auto" else request.dtype, device)
     model = model_cache.models_for(ModelRequest(setup=setup, device=device, dtype=dtype, schemes=_PLAIN))[0]
     _compare(undecoded, setup, on_event, cancelled)
-    notify = partial(_notify, on_event)
     load_models(setup, [model], [["vae"]], on_event=on_event, cancelled=cancelled, notify=notify)
     model.vae_tile = undecoded.record.request.vae_tile or 0 if request.vae_tile is None else request.vae_tile
     session = attention.session("sdpa", device.id, dtype, notify)
@@ -131,18 +131,32 @@ def _last_stage(request: GenerateRequest) -> GenerateRequest:
     )
 
 
-def _input_images(undecoded: PendingDecode, cancelled: IsCancelled) -> InputImages:
-    """The images that the decoded one is composited with; none unless inpainting."""
+def _input_images(undecoded: PendingDecode, notify: Callable[[str, str], None], cancelled: IsCancelled) -> InputImages:
+    """The images that the decoded one is composited with, or whose transparency it has; none for others."""
     request = undecoded.record.request
     images = request_images(request)
-    if images.inpaint is None:
+    enlarges = request.init_upscaler is not None
+    if images.inpaint is None and not enlarges:
         return InputImages()
+    sizes = [(stage.width, stage.height) for stage in undecoded.record.stages]
+    composited = [image for image in request.images if image.role != "reference"]
+    try:
+        _check_paths(request)
+        inputs = read_inputs(composited, images, sizes, cancelled, enlarges=enlarges)
+    except ImageRefused as error:
+        if images.inpaint is not None:
+            raise
+        notify("not_kept", f"if the image that is enlarged is transparent, this one is not: {error}")
+        return InputImages()
+    for message in inputs.not_used:
+        notify("input_not_used", message)
+    return inputs
+
+
+def _check_paths(request: GenerateRequest) -> None:
     remote = remote_path(request)
     if remote is not None:
         raise ImageRefused(f"the record names a file on another computer ({plain(remote, 80)}), which is not opened")
-    sizes = [(stage.width, stage.height) for stage in undecoded.record.stages]
-    composited = [image for image in request.images if image.role != "reference"]
-    return read_inputs(composited, images, sizes, cancelled)
 
 
 def _no_image(path: Path) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from PIL import Image
 from mezzotint.checkpoints.fingerprint import fingerprint
 from mezzotint.errors import ImageRefused
 from mezzotint.images.masks import read_grey, read_mask
-from mezzotint.images.reading import open_image, read_image
+from mezzotint.images.reading import open_image, read_colours, read_image, read_input
+from mezzotint.images.transparency import colours_of_all, opacity_of, with_opacity
 from mezzotint.protocol import ControlRef, FileUsed, ImageInput, InpaintUsed, IsCancelled
 from mezzotint.stages.images.inpaint_canvas import InpaintCanvas
 from mezzotint.stages.images.request_images import RequestImages, Size
@@ -31,6 +32,8 @@ class InputImages:
     """The images read; all empty for text-to-image."""
 
     init: Image.Image | None = None  # "RGB", at the file's size
+    opacity: Image.Image | None = None  # "L", of an init image that is only enlarged
+    not_used: tuple[str, ...] = ()  # of the images' contents, for notices
     canvas: InpaintCanvas | None = None  # if only a part of it is inpainted
     inpaint: InpaintUsed | None = None  # the same part, described
     used: tuple[FileUsed, ...] = ()  # in the order of the request
@@ -47,11 +50,12 @@ class InputImages:
 
     def without_pixels(self) -> "InputImages":
         """What a result says of the images, once their pixels are no longer needed."""
-        return replace(self, init=None, canvas=None, controls=(), control_masks=(), region_masks=())
+        return replace(self, init=None, opacity=None, canvas=None, controls=(), control_masks=(), region_masks=())
 
     def composite(self, generated: Image.Image) -> Image.Image:
-        """Composite the output of the last stage with the preserved parts."""
-        return generated if self.canvas is None else self.canvas.composite(generated)
+        """Composite the output of the last stage with the preserved parts, and give it the opacity that is kept."""
+        whole = generated if self.canvas is None else self.canvas.composite(generated)
+        return with_opacity(whole, self.opacity)
 
 
 def image_size(path: Path) -> Size:
@@ -66,15 +70,19 @@ def read_inputs(
     cancelled: IsCancelled,
     controls: Sequence[ControlRef] = (),
     regions: Sequence[RegionRef] = (),
+    *,
+    enlarges: bool = False,
 ) -> InputImages:
     """Read the images of a request whose stages have these sizes, its control images, and the masks of its regions.
 
+    `enlarges`: the init image is enlarged, and keeps its transparency.
     Raises ImageRefused for one that is unreadable or has changed, UsageError for a mask that does not fit its image.
     """
+    said: list[str] = []
     found = InputImages(
         used=tuple(_unchanged(image.path, image.sha256, *_WHAT[image.role], cancelled) for image in images),
         controls_used=tuple(_unchanged(one.image, one.image_sha256, *_CONTROL, cancelled) for one in controls),
-        controls=tuple(read_image(Path(control.image)) for control in controls),
+        controls=tuple(read_input(Path(control.image)).take(said.append) for control in controls),
         control_masks_used=tuple(
             None if one.mask is None else _unchanged(one.mask, one.mask_sha256, *_CONTROL_MASK, cancelled)
             for one in controls
@@ -84,14 +92,18 @@ def read_inputs(
         regions=tuple(_resolved_region(one, cancelled) for one in regions),
     )
     if asked.init is None:
-        return found
-    init = read_image(asked.init)
+        return replace(found, not_used=tuple(said))
+    if asked.inpaint is None and enlarges:
+        image = read_colours(asked.init).take(said.append)
+        found = replace(found, init=colours_of_all(image), opacity=opacity_of(image))
+        return replace(found, not_used=tuple(said))
+    init = read_input(asked.init).take(said.append)
     if asked.inpaint is None:
-        return replace(found, init=init)
+        return replace(found, init=init, not_used=tuple(said))
     asked.check_growth(init.size)
-    mask = None if asked.mask is None else read_mask(asked.mask, init.size)
+    mask = None if asked.mask is None else read_mask(asked.mask, init.size).take(said.append)
     canvas = InpaintCanvas(init, mask, asked.inpaint, sizes[0], sizes[-1])
-    return replace(found, init=init, canvas=canvas, inpaint=canvas.used)
+    return replace(found, init=init, canvas=canvas, inpaint=canvas.used, not_used=tuple(said))
 
 
 def _resolved_region(region: RegionRef, cancelled: IsCancelled) -> RegionRef:

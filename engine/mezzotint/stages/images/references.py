@@ -11,7 +11,8 @@ from mezzotint.families.family import Family
 from mezzotint.families.flow.family import FlowFamily
 from mezzotint.families.flow.spec import FlowSpec
 from mezzotint.families.known import FLOW_FAMILIES
-from mezzotint.images.reading import read_image
+from mezzotint.images.reading import read_input
+from mezzotint.parsed import Notify
 from mezzotint.stages.images.request_images import Size
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def reference_sizes(family: Family, detected: Detected, sizes: Sequence[Size]) -
     return tuple(family.reference_size(*size, area_of(detected)) for size in sizes)
 
 
-def read_references(paths: Sequence[Path]) -> "tuple[Image.Image, ...]":
+def read_references(paths: Sequence[Path], notify: Notify) -> "tuple[Image.Image, ...]":
     """Read the images as "RGB"; raises ImageRefused for one that cannot be read."""
-    return tuple(map(read_image, paths))
+    return tuple(read_input(path).take(notify) for path in paths)
 
 
 def preprocess_references(family: Family, detected: Detected, images: "Sequence[Image.Image]") -> "list[Image.Image]":

@@ -85,12 +85,14 @@ def test_saving_removing_and_importing_refresh_the_list(kit):
     kit.librarian.answer(None, "remove_style")
     kit.librarian.answer(Styles(styles=(INK,)), "styles")
     styles.import_file("/s.csv")
-    kit.librarian.answer(StylesImported(added=("a", "b"), unchanged=2), "import_styles")
+    kit.librarian.answer(
+        StylesImported(added=("a", "b"), unchanged=2, notices=("s.csv: not used: x",)), "import_styles"
+    )
     kit.librarian.answer(Styles(styles=(INK,)), "styles")
     styles.import_file("/s.csv")
     kit.librarian.fail(message="line 3", method="import_styles")
     assert failed == ["taken"]
-    assert told == ["ink", "2 styles added: a, b; 2 were there already", "a", "line 3"]
+    assert told == ["ink", "2 styles added: a, b; 2 were there already; s.csv: not used: x", "a", "line 3"]
     assert kit.librarian.methods().count("styles") == 3
 
 

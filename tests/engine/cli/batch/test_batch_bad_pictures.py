@@ -98,6 +98,9 @@ def good_images(folder):
         "a-tiff.png": encoded(wide, "TIFF"),
     }
     sizes = dict.fromkeys(made, (40, 20))
+    png, text = made["deep.png"], chunk(b"zTXt", b"k\0\0" + zlib.compress(bytes(1 << 20), 9)) * 100
+    made |= {"texts.png": png[:33] + text + png[33:], "late-texts.png": png[:-12] + text + png[-12:]}
+    sizes |= {"texts.png": (40, 20), "late-texts.png": (40, 20)}
     made |= {
         "turned.jpg": encoded(wide, "JPEG", exif=turned),
         "one.png": encoded(Image.new("RGB", (1, 1)), "PNG"),
@@ -114,10 +117,8 @@ def bad_images(folder):
     png, jpeg = encoded(noise, "PNG"), encoded(noise, "JPEG")
     head = struct.pack(">IIBBBBB", 20_000, 20_000, 1, 0, 0, 0, 0)
     pixels = chunk(b"IDAT", zlib.compress(bytes(2501) * 20_000, 9))
-    text = chunk(b"zTXt", b"k\0\0" + zlib.compress(bytes(1 << 20), 9)) * 100
     unreadable = {
         "bomb.png": png[:8] + chunk(b"IHDR", head) + pixels + png[-12:],
-        "texts.png": png[:33] + text + png[33:],
         "empty.png": b"",
         "zeros.png": bytes(100),
         "words.jpg": b"Dear diary",
@@ -125,7 +126,6 @@ def bad_images(folder):
     failed = {
         "cut.png": png[: len(png) // 2],
         "cut.jpg": jpeg[: len(jpeg) // 2],
-        "late-texts.png": png[:-12] + text + png[-12:],  # after the pixels: nobody meets them before
     }
     for name, data in (unreadable | failed).items():
         (folder / name).write_bytes(data)

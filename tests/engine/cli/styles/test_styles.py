@@ -54,9 +54,10 @@ def test_saved_from_an_image_listed_used_and_removed(command, folder):
 
 
 def test_imported_with_what_was_renamed(command, folder):
-    (folder / "styles.csv").write_text("name,prompt\nMacro,close\n")
+    (folder / "styles.csv").write_text("name,prompt,group\nMacro,close,lenses\n")
     done = command("styles", "import", str(folder / "styles.csv"))
     assert done.out == "1 styles added, 0 unchanged\n"
+    assert "notice: styles.csv: not used: group (of 1 style)" in done.err
     assert "Macro is taken by other settings: imported as Macro (2)" in done.err
 
 

@@ -45,6 +45,27 @@ def test_fooocus_json_is_read(folder):
     assert own()["sai-anime"] == ("anime {prompt}", "photo")
 
 
+def test_sd_nexts_json_is_read_and_what_a_style_has_no_place_for_is_named(folder):
+    data = [
+        {"name": "Haze", "prompt": "haze, {prompt}", "negative": "sharp", "extra": "steps: 5", "preview": ""},
+        {"name": "Oil", "prompt": "oil", "Negative prompt": "photo", "extra": "cfg: 3", "wildcards": ["a"]},
+    ]
+    found = import_styles(written(folder, "next.json", json.dumps(data)))
+    assert own() == {"Haze": ("haze, {prompt}", "sharp"), "Oil": ("oil", "photo")}
+    assert found.notices == ("next.json: not used: extra (of 2 styles), wildcards (of 1 style)",)
+
+
+def test_columns_that_are_not_known_are_named_if_anything_is_in_them(folder):
+    text = "Name,Text,negative,category,notes,\nInk,ink,colour,drawing,,\nFog,fog,,,,x\n"
+    found = import_styles(written(folder, "table.csv", text))
+    assert own() == {"Fog": ("fog", ""), "Ink": ("ink", "colour")}
+    assert found.notices == ("table.csv: not used: category (of 1 style), a column without a name (of 1 style)",)
+
+
+def test_a_file_of_which_everything_is_used_needs_no_words(folder):
+    assert import_styles(written(folder, "styles.csv", A1111)).notices == ()
+
+
 def test_the_same_file_again_changes_nothing_and_other_texts_get_another_name(folder):
     save_style(Style(name="Fog", prompt="mine"))
     found = import_styles(written(folder, "styles.csv", A1111))
@@ -60,6 +81,12 @@ def test_the_same_file_again_changes_nothing_and_other_texts_get_another_name(fo
         ("a.csv", 'name,prompt,negative_prompt\nok,"y",\nbad,"open\nto the end', "a.csv, line 3: .*quote"),
         ("a.csv", "name,prompt,negative_prompt\nok,y,\nbad,one, two, three\n", "line 3: 4 cells instead of 3"),
         ("a.csv", "title,text\nok,y\n", "line 1: expected the columns"),
+        ("a.csv", "name,prompt,text\nok,y,z\n", "line 1: the prompt is given 2 times"),
+        (
+            "a.json",
+            '[{"name": "a", "negative": "b",\n"negative_prompt": "c"}]',
+            "line 1: the negative is given 2 times",
+        ),
         ("a.csv", "name,prompt\nok,y\n,z\n", "line 3: '' is not a name"),
         ("a.csv", b"name,prompt\nok,y\nbad,\xff\n", "line 3: not valid UTF-8"),
         ("a.csv", "", "no styles"),

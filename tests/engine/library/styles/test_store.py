@@ -92,3 +92,12 @@ def test_a_file_that_cannot_be_read_is_named_and_kept(folder, data, words):
 def test_an_unknown_name_says_what_is_near():
     with pytest.raises(UsageError, match=r"no style watercolor: did you mean Watercolour\?"):
         find_style("watercolor")
+
+
+def test_keys_of_a_style_that_are_not_used_are_named(folder):
+    save_style(Style(name="ink", prompt="x"))
+    (path,) = folder.glob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"negative_prompt": "photo", "steps": 5}))
+    found = list_styles()
+    assert found.styles[0].prompt == "x"
+    assert len(found.problems) == 1 and found.problems[0].endswith(": not used: negative_prompt, steps")

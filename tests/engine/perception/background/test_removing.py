@@ -48,6 +48,20 @@ def test_a_png_next_to_the_image(remove, tmp_path):
     assert remove(tmp_path / "a.jpg").path == str(tmp_path / "a-cutout-1.png")  # nothing is overwritten
 
 
+@pytest.mark.parametrize("opacity", [0, 100])
+def test_what_was_transparent_stays_so(remove, tmp_path, opacity):
+    image = Image.new("RGBA", (8, 6), "red")
+    image.paste((0, 0, 0, opacity), (0, 0, 2, 6))
+    image.save(tmp_path / "a.png")
+    saved = Image.open(remove(tmp_path / "a.png").path)
+    assert (saved.getpixel((0, 0))[3], saved.getpixel((3, 0))[3]) == (opacity, 255)
+
+
+def test_what_is_not_used_is_told(remove, tmp_path):
+    Image.new("RGB", (8, 6), "red").save(tmp_path / "a.png", icc_profile=b"none")
+    assert "its colour profile (damaged)" in remove(tmp_path / "a.png").notices[0]
+
+
 def test_our_images_keep_their_record(remove, tmp_path):
     path = write_own(tmp_path / "own.png", prompt="a red barn")
     found = read_metadata(tmp_path / remove(path).path)
