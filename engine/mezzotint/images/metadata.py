@@ -5,14 +5,15 @@ from pathlib import Path
 
 from PIL import Image
 
-from mezzotint.images import a1111, early_invokeai, flat_json, novelai
+from mezzotint.images import a1111
 from mezzotint.images.comfyui.reading import is_graph, metadata_of_graph
 from mezzotint.images.embedded import EmbeddedTexts, embedded_texts
 from mezzotint.images.encoding import INFOTEXT_KEYWORD, RECORD_KEYWORD
 from mezzotint.images.infotext import parse_infotext
 from mezzotint.images.own_record import metadata_of_record
+from mezzotint.images.programs import early_invokeai, flat_json, novelai
+from mezzotint.images.programs.stealth import hidden_texts
 from mezzotint.images.reading import open_image
-from mezzotint.images.stealth import hidden_texts
 from mezzotint.images.untrusted import UnreadableError, cleaned, parse_object
 from mezzotint.images.unused import unused_settings
 from mezzotint.images.xmp import record_in_xmp

@@ -3,16 +3,21 @@
 from dataclasses import replace
 
 from mezzotint.jobs.editing import Clock, settle_entries
+from mezzotint.jobs.expectation import key_id
 from mezzotint.jobs.listing import TASK
 from mezzotint.jobs.recovery import readable_tasks, take_found
 from mezzotint.jobs.remaining import remaining_request
+from mezzotint.jobs.requests import SizeOf, no_size, run_key
 from mezzotint.jobs.storage.database import Database, Row
 from mezzotint.jobs.switches import PAUSED, STOPPING, setting, switch
 from mezzotint.jobs.tasks import Task
 
 
-def claim(database: Database, owner: str, now: Clock) -> Task | None:
-    """Claim the next task for one process; the claim is on disk before this returns."""
+def claim(database: Database, owner: str, now: Clock, size_of: SizeOf = no_size) -> Task | None:
+    """Claim the next task for one process; the claim is on disk before this returns.
+
+    Its time is recorded under the size that `size_of` returns: the process that added it may read no images.
+    """
     _look_before_next(database)
     with database.writing():
         if setting(database, STOPPING):
@@ -28,10 +33,11 @@ def claim(database: Database, owner: str, now: Clock) -> Task | None:
         begun = now()
         database.change(
             "UPDATE tasks SET state = 'running', attempts = attempts + 1, owner = ?, claimed = ?, left_after = ?, "
-            "cancel = 0, error = NULL, error_kind = NULL WHERE id = ?",
+            "cancel = 0, error = NULL, error_kind = NULL, key = ? WHERE id = ?",
             owner,
             begun,
             part.missing_after + len(left_out),
+            key_id(database, run_key(task.request, size_of)),
             task.id,
         )
         database.change("UPDATE entries SET started = coalesce(started, ?) WHERE id = ?", begun, task.entry)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mezzotint.jobs.requests import run_key, steps_of
+from mezzotint.jobs.requests import SizeOf, no_size, run_key, steps_of
 from mezzotint.jobs.storage.database import Database
 from mezzotint.jobs.tasks import Basis, Expected, PhaseSeconds, RunKey
 from mezzotint.protocol import GenerateRequest, GenerateResult
@@ -64,9 +64,9 @@ def record_timing(database: Database, key: int, seconds: PhaseSeconds) -> None:
     )
 
 
-def record_step_time(database: Database, request: GenerateRequest, step: float) -> None:
+def record_step_time(database: Database, request: GenerateRequest, step: float, size_of: SizeOf = no_size) -> None:
     """Record a step time alone, with known times for the other phases; call inside `writing()`."""
-    key = run_key(request)
+    key = run_key(request, size_of)
     known = _known(database, key)
     phases = PhaseSeconds(load=0, encode=0, step=0, decode=0, save=0) if known is None else known[0]
     steps = steps_of(request) or phases.steps
@@ -74,9 +74,11 @@ def record_step_time(database: Database, request: GenerateRequest, step: float) 
         record_timing(database, key_id(database, key), replace(phases, step=step, steps=steps))
 
 
-def expected(database: Database, request: GenerateRequest, *, loaded: bool = False) -> Expected:
+def expected(
+    database: Database, request: GenerateRequest, *, loaded: bool = False, size_of: SizeOf = no_size
+) -> Expected:
     """Estimate the time of a request; `loaded`: its model is already on the device."""
-    known = _known(database, run_key(request))
+    known = _known(database, run_key(request, size_of))
     if known is None:
         return _UNKNOWN
     phases, basis = known

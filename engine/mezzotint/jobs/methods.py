@@ -8,6 +8,7 @@ from mezzotint.jobs.store import JobStore, Opened
 from mezzotint.jobs.task_run import failure_of
 from mezzotint.protocol import IsCancelled
 from mezzotint.queue_protocol import DrainRequest, DrainResult, DrainSettings, OnDrainEvent, TaskBegun, TaskEnded
+from mezzotint.stages.images.request_images import natural_size
 
 if TYPE_CHECKING:
     from mezzotint.engine import Engine
@@ -20,7 +21,7 @@ class QueueMethods:
         self,
         engine: "Callable[[], Engine]",
         abandoned: IsCancelled = lambda: False,
-        open_store: Callable[[], Opened] = JobStore.open,
+        open_store: Callable[[], Opened] = lambda: JobStore.open(size_of=natural_size),
     ) -> None:
         """`abandoned`: whether the caller has died."""
         self._engine, self._abandoned, self._open_store = engine, abandoned, open_store

@@ -2,11 +2,12 @@
 
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from mezzotint import codec
-from mezzotint.errors import MezzotintError, ProtocolError, UsageError
+from mezzotint.errors import ProtocolError, UsageError
 from mezzotint.jobs.tasks import RunKey
 from mezzotint.jobs.texts import readable
 from mezzotint.protocol import Cascade, ControlRef, GenerateRequest, ImageInput, ModelRef, Output, Stage
@@ -15,9 +16,11 @@ from mezzotint.values.sizes import AUTO_TILE
 
 _SEEDS_DRAWN_BELOW = 2**32  # the range that other programs can read
 _PLAIN = {"prompt": str, "negative_prompt": str, "seed": int}  # fields with the same value in JSON
-_USUAL_SIZE, _USUAL_MULTIPLE = (1024, 1024), 8  # pixels
 _FITTING = 32  # pixels: all models take multiples of this
 _TITLE = 200  # characters
+
+Size = tuple[int, int]  # width and height in pixels; 0, 0: the model's own
+SizeOf = Callable[[GenerateRequest], Size]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,14 +217,22 @@ def _effective_steps(cascade: Cascade, steps: list[int], strength: float | None)
     return total
 
 
-def run_key(request: GenerateRequest) -> RunKey:
-    """Return the key that requests must share for their timings to be comparable."""
+def no_size(_: GenerateRequest) -> Size:
+    """No size, where no image may be read: the process that makes the images finds it."""
+    return 0, 0
+
+
+def run_key(request: GenerateRequest, size_of: SizeOf = no_size) -> RunKey:
+    """Return the key that requests must share for their timings to be comparable.
+
+    `size_of` returns the size that an input image gives a request that names none.
+    """
     cascade = request.cascade
     models = [stage.model.id if stage.model is not None else "" for stage in cascade.stages]
     scales = [f" x{transition.scale:g}" for transition in cascade.transitions if transition.scale != 1]
     first = cascade.stages[0] if cascade.stages else Stage()
     named = first.width is not None and first.height is not None
-    width, height = (0, 0) if named else _natural_size(request)
+    width, height = (0, 0) if named else size_of(request)
     return RunKey(
         model=readable(" > ".join(models) + "".join(scales)),
         quantization=request.quantization,
@@ -229,21 +240,3 @@ def run_key(request: GenerateRequest) -> RunKey:
         height=height if first.height is None else first.height,
         device=readable(request.device),
     )
-
-
-def _natural_size(request: GenerateRequest) -> tuple[int, int]:
-    """The size that an input image gives a request that names none; 0, 0: the model's own, or an unreadable image.
-
-    Models are not known here: their usual area limits it.
-    """
-    from mezzotint.images.reading import open_image, upright_size
-    from mezzotint.stages.images.request_images import request_images
-
-    try:
-        images = request_images(request)
-        if images.sizing is None or (images.inpaint is not None and images.inpaint.area == "masked"):
-            return 0, 0
-        with open_image(images.sizing) as image:
-            return images.natural_size(upright_size(image), _USUAL_SIZE, _USUAL_MULTIPLE)
-    except (MezzotintError, OSError):
-        return 0, 0

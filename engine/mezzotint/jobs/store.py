@@ -16,6 +16,7 @@ from mezzotint.jobs.lease import Lease as Lease
 from mezzotint.jobs.lease import owner_is_alive as owner_is_alive
 from mezzotint.jobs.matrix import alternatives as alternatives
 from mezzotint.jobs.matrix import expand as expand
+from mezzotint.jobs.requests import SizeOf, no_size
 from mezzotint.jobs.requests import enlarging_request as enlarging_request
 from mezzotint.jobs.requests import run_key as run_key
 from mezzotint.jobs.requests import title_of as title_of
@@ -52,15 +53,18 @@ class JobStore:
     Whatever a method does is on disk when it returns.
     """
 
-    def __init__(self, database: Database, now: Callable[[], float] = time.time) -> None:
-        self._database, self._now = database, now
+    def __init__(self, database: Database, now: Callable[[], float] = time.time, size_of: SizeOf = no_size) -> None:
+        """`size_of`: the size that an input image gives a request; by default no image is read."""
+        self._database, self._now, self._size_of = database, now, size_of
         self._last_backup = ""  # its day
 
     @classmethod
-    def open(cls, path: Path | None = None, *, now: Callable[[], float] = time.time) -> Opened:
+    def open(
+        cls, path: Path | None = None, *, now: Callable[[], float] = time.time, size_of: SizeOf = no_size
+    ) -> Opened:
         """Open the queue in this thread; a damaged one is moved aside, and what is readable of it is kept."""
         opened = opening.open_database(path or queue_path(), now=now)
-        return Opened(store=cls(opened.database, now), notice=opened.notice)
+        return Opened(store=cls(opened.database, now, size_of), notice=opened.notice)
 
     def close(self) -> None:
         """Close the database."""
@@ -187,7 +191,7 @@ class JobStore:
         """
         with contextlib.suppress(StorageError):  # reported when the queue is opened next; work can go on
             self._last_backup = backups.back_up_daily(self._database, self._now, after=self._last_backup)
-        return claiming.claim(self._database, owner, self._now)
+        return claiming.claim(self._database, owner, self._now, self._size_of)
 
     def saved(self, task: int, image: GeneratedImage) -> None:
         """Record an image that is safely on disk; recording it twice does no harm."""
@@ -253,11 +257,11 @@ class JobStore:
     def learn_pace(self, request: GenerateRequest, step: float) -> None:
         """Record the seconds per step of a run that was cancelled during its steps."""
         with self._database.writing():
-            expectation.record_step_time(self._database, request, step)
+            expectation.record_step_time(self._database, request, step, self._size_of)
 
     def expected(self, request: GenerateRequest, *, loaded: bool = False) -> Expected:
         """Estimate the time of a request; `loaded`: its model is already on the device."""
-        return expectation.expected(self._database, request, loaded=loaded)
+        return expectation.expected(self._database, request, loaded=loaded, size_of=self._size_of)
 
     def expected_entry(self, entry: int) -> float | None:
         """Estimate the seconds left for an entry; None if nothing like it was run."""

@@ -417,3 +417,13 @@ def test_it_takes_nothing_heavy_to_import():
 def test_an_opened_queue_says_nothing_when_all_is_well(opened):
     assert isinstance(opened(), Opened)
     assert opened().notice is None
+
+
+def test_a_task_counts_under_the_size_that_the_process_which_makes_it_finds(path, request_of):
+    with JobStore.open(path).store as window:
+        window.add([request_of()])
+    with JobStore.open(path, size_of=lambda _: (640, 480)).store as engine:
+        task = engine.claim("me")
+        engine.finish(task.id, PhaseSeconds(load=1, encode=1, step=1, decode=1, save=1, steps=10))
+        sizes = engine._database.rows("SELECT width, height FROM run_keys WHERE id IN (SELECT key FROM timings)")
+    assert sizes == [(640, 480)]

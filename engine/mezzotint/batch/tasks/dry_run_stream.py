@@ -22,6 +22,7 @@ from mezzotint.errors import Cancelled, StorageError, UsageError
 from mezzotint.jobs.store import JobStore
 from mezzotint.jobs.tasks import Expected
 from mezzotint.protocol import GenerateRequest, IsCancelled, ModelRef, OnEvent, Plan, PlanRequest
+from mezzotint.stages.images.request_images import natural_size
 from mezzotint.trouble import shown
 
 AT_ONCE = 200  # rows that are sent together
@@ -66,7 +67,7 @@ def open_dry_run(
 def _learned(stack: contextlib.ExitStack) -> Learned | None:
     """Return the measured times of the queue, or None if it cannot be read."""
     try:
-        return stack.enter_context(JobStore.open().store).expected
+        return stack.enter_context(JobStore.open(size_of=natural_size).store).expected
     except StorageError:
         return None
 

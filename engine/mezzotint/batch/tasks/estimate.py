@@ -13,7 +13,7 @@ from mezzotint.errors import MezzotintError
 from mezzotint.jobs.requests import run_key, steps_of
 from mezzotint.jobs.tasks import Expected, RunKey
 from mezzotint.protocol import GenerateRequest, ModelRef, Plan, PlanRequest
-from mezzotint.stages.images.request_images import grown_size
+from mezzotint.stages.images.request_images import grown_size, natural_size
 from mezzotint.stages.setup import CascadeSetup, Find, set_up
 
 Size = tuple[int, int]
@@ -113,10 +113,10 @@ class Times:
         if found.seconds is None or found.phases is None or found.basis == "unknown":
             return None
         load = found.phases.load
-        return Duration(seconds=found.seconds - load, load=load, key=run_key(request), how=found.basis)
+        return Duration(seconds=found.seconds - load, load=load, key=run_key(request, natural_size), how=found.basis)
 
     def _by_planning(self, request: GenerateRequest, size: Size) -> Duration:
-        unknown = Duration(seconds=None, load=0.0, key=run_key(request), how="unknown")
+        unknown = Duration(seconds=None, load=0.0, key=run_key(request, natural_size), how="unknown")
         if self._planned is None:
             return unknown
         first = request.cascade.stages[0]

@@ -93,8 +93,9 @@ def _add_running(below: "Commands") -> None:
 def _with_queue(act: Act) -> Callable[[argparse.Namespace, Context], int]:
     def run(arguments: argparse.Namespace, context: Context) -> int:
         from mezzotint.jobs.store import JobStore
+        from mezzotint.stages.images.request_images import natural_size
 
-        opened = JobStore.open()
+        opened = JobStore.open(size_of=natural_size)
         if opened.notice:
             context.terminal.message(f"notice: {plain(opened.notice, 1000)}")
         with opened.store as store:

@@ -26,9 +26,10 @@ _ALSO_STOP = ("SIGTERM", "SIGHUP", "SIGBREAK")  # sent by the system, a closed t
 def run_queue(arguments: argparse.Namespace, context: Context) -> int:
     """Process the waiting entries; returns 0 if all succeeded, 3 if something failed."""
     from mezzotint.jobs.store import JobStore
+    from mezzotint.stages.images.request_images import natural_size
 
     with graceful_signals(context), _lease(arguments.wait, context) as lease:
-        opened = JobStore.open()
+        opened = JobStore.open(size_of=natural_size)
         if opened.notice:
             context.terminal.message(f"notice: {plain(opened.notice, 1000)}")
         with opened.store as store:

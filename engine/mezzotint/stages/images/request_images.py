@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from mezzotint.errors import UsageError
+from mezzotint.errors import MezzotintError, UsageError
 from mezzotint.images.canvas import middle
-from mezzotint.images.reading import MAX_PIXELS
+from mezzotint.images.reading import MAX_PIXELS, open_image, upright_size
 from mezzotint.protocol import GenerateRequest, ImageInput, Inpaint
 from mezzotint.stages.images.sizes import SMALLEST, size_for_image
 
@@ -15,6 +15,8 @@ MAX_PADDING = 4096
 LEAST_SHARE = 0.85  # of an init image; sizes in multiples crop less
 STRENGTH = 0.6  # preserves some of the existing content
 STRENGTH_OF_NEW = 1.0  # a fill has no content to preserve
+
+_USUAL_SIZE, _USUAL_MULTIPLE = (1024, 1024), 8  # pixels
 
 Size = tuple[int, int]
 
@@ -166,3 +168,18 @@ def _strength(request: GenerateRequest, init: Path | None, inpaint: Inpaint | No
         return request.strength
     is_new = inpaint is not None and (any(margins(inpaint)) or inpaint.fill != "original")
     return STRENGTH_OF_NEW if is_new else STRENGTH
+
+
+def natural_size(request: GenerateRequest) -> Size:
+    """The size that an input image gives a request that names none; 0, 0: the model's own, or an unreadable image.
+
+    Models are not known here: their usual area limits it.
+    """
+    try:
+        images = request_images(request)
+        if images.sizing is None or (images.inpaint is not None and images.inpaint.area == "masked"):
+            return 0, 0
+        with open_image(images.sizing) as image:
+            return images.natural_size(upright_size(image), _USUAL_SIZE, _USUAL_MULTIPLE)
+    except (MezzotintError, OSError):
+        return 0, 0

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images import flat_json
-from mezzotint.images.flat_json import (
+from mezzotint.images.programs import flat_json
+from mezzotint.images.programs.flat_json import (
     is_fooocus,
     is_swarmui,
     metadata_of_fooocus,

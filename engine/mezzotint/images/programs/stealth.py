@@ -7,8 +7,8 @@ import zlib
 
 from PIL import Image
 
+from mezzotint.images.decoder_errors import DECODER_ERRORS
 from mezzotint.images.encoding import INFOTEXT_KEYWORD
-from mezzotint.images.reading import DECODER_ERRORS
 from mezzotint.images.untrusted import MAX_TEXT, UnreadableError, parse_object
 
 MAX_PIXELS = 1 << 24  # of images that are decoded for it

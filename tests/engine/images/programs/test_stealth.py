@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from mezzotint.images.metadata import NOTE, read_metadata
-from mezzotint.images.stealth import hidden_texts
+from mezzotint.images.programs.stealth import hidden_texts
 from mezzotint.images.untrusted import MAX_TEXT, UnreadableError
 
 INFOTEXT = "a red house \U0001f3e0\nSteps: 20, Sampler: Euler a, Seed: 5, Size: 64x64"
@@ -81,5 +81,5 @@ def test_images_without_a_payload_have_none(tmp_path: Path, monkeypatch: pytest.
     path = hide(tmp_path / "d.png", INFOTEXT.encode(), b"stealth_pnginfo")
     (tmp_path / "cut.png").write_bytes(path.read_bytes()[:100])
     assert read_metadata(tmp_path / "cut.png").program == "unknown"
-    monkeypatch.setattr("mezzotint.images.stealth.MAX_PIXELS", 100)
+    monkeypatch.setattr("mezzotint.images.programs.stealth.MAX_PIXELS", 100)
     assert read_metadata(path).program == "unknown"

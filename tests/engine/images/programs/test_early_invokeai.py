@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.early_invokeai import metadata_of_dream, metadata_of_sd_metadata
+from mezzotint.images.programs.early_invokeai import metadata_of_dream, metadata_of_sd_metadata
 
 
 def test_a_dream_command() -> None:

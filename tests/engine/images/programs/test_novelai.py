@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mezzotint.images.novelai import metadata_of_novelai
+from mezzotint.images.programs.novelai import metadata_of_novelai
 from mezzotint.images.untrusted import UnreadableError
 
 EARLY = {"steps": 50, "sampler": "k_euler_ancestral", "seed": 7, "strength": 0.4, "scale": 10.0, "uc": "lowres"}
