@@ -2466,10 +2466,6 @@
         <translation>Guidance {guidance}</translation>
     </message>
     <message>
-        <source>{schedule} is not supported by {sampler}; it is kept for samplers that support it.</source>
-        <translation>{schedule} wird von {sampler} nicht unterstützt; es bleibt für Sampler erhalten, die es unterstützen.</translation>
-    </message>
-    <message>
         <source>{steps} steps</source>
         <translation>{steps} Schritte</translation>
     </message>
@@ -6385,6 +6381,10 @@ und {n} weitere</translation>
         <translation>Token-Reduktion</translation>
     </message>
     <message>
+        <source>True CFG</source>
+        <translation>Echtes CFG</translation>
+    </message>
+    <message>
         <source>Variation seed</source>
         <translation>Variations-Seed</translation>
     </message>
@@ -6431,6 +6431,10 @@ und {n} weitere</translation>
     <message>
         <source>token reduction: less attention at high resolutions; todo keeps a quarter of the keys and values, merge joins the most similar half of the tokens; changes details</source>
         <translation>Token-Reduktion: weniger Attention bei hohen Auflösungen; todo behält ein Viertel der Keys und Values, merge fasst die ähnlichste Hälfte der Token zusammen; verändert Details</translation>
+    </message>
+    <message>
+        <source>true CFG: the CFG scale of models whose guidance is distilled, such as FLUX.1 dev, beside that guidance; above 1 the negative prompt counts, and each step takes twice the time</source>
+        <translation>Echtes CFG: die CFG-Skala von Modellen mit destillierter Führung, wie FLUX.1 dev, neben dieser Führung; über 1 zählt der negative Prompt, und jeder Schritt dauert doppelt so lang</translation>
     </message>
     <message>
         <source>use the text encoder&apos;s output this many layers earlier</source>
@@ -8346,6 +8350,10 @@ und {n} weitere</translation>
     <message>
         <source>CFG scale</source>
         <translation>CFG-Skala</translation>
+    </message>
+    <message>
+        <source>Distilled guidance</source>
+        <translation>Destillierte Führung</translation>
     </message>
     <message>
         <source>Made with</source>
