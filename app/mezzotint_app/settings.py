@@ -9,6 +9,7 @@ from PySide6.QtCore import QStandardPaths
 
 from mezzotint import paths
 from mezzotint.protocol import Attention, MemoryPolicy
+from mezzotint.request_protocol import MetadataKept
 
 Theme = Literal["system", "light", "dark"]
 PreviewDecoder = Literal["auto", "linear"]  # the engine also has `small`, and fails where there is none
@@ -33,6 +34,7 @@ class Settings:
     device: str = "auto"
     previews: bool = True
     preview_decoder: PreviewDecoder = "auto"
+    metadata: MetadataKept = "all"  # what images say of how they were made
     keep_awake: bool = True
     notify: bool = True
     remember_prompts: bool = True

@@ -8125,6 +8125,10 @@ und {n} weitere</translation>
         <translation>Eine Systembenachrichtigung, wenn das Fenster nicht vorn ist</translation>
     </message>
     <message>
+        <source>All, to make them again</source>
+        <translation>Alle, um sie wieder zu erzeugen</translation>
+    </message>
+    <message>
         <source>Allow searching for models online</source>
         <translation>Online-Suche nach Modellen erlauben</translation>
     </message>
@@ -8229,6 +8233,10 @@ und {n} weitere</translation>
         <translation>Speicher</translation>
     </message>
     <message>
+        <source>Metadata in images</source>
+        <translation>Metadaten in Bildern</translation>
+    </message>
+    <message>
         <source>Mezzotint&apos;s own kernel</source>
         <translation>Eigener Kernel von Mezzotint</translation>
     </message>
@@ -8263,6 +8271,10 @@ und {n} weitere</translation>
     <message>
         <source>No limit</source>
         <translation>Keine Grenze</translation>
+    </message>
+    <message>
+        <source>None of it</source>
+        <translation>Keine</translation>
     </message>
     <message>
         <source>Nothing leaves this machine. Mezzotint goes online only when you press “Check”, “Search” or “Download” for a model, and sends nothing about you or your images.</source>
@@ -8323,6 +8335,10 @@ und {n} weitere</translation>
     <message>
         <source>VRAM limit</source>
         <translation>VRAM-Grenze</translation>
+    </message>
+    <message>
+        <source>What other programs read</source>
+        <translation>Was andere Programme lesen</translation>
     </message>
     <message>
         <source>When closed with jobs left</source>

@@ -107,6 +107,13 @@ class SettingsDialog(QDialog):
             (self.tr("Colours of the latents"), "linear"),
         )
         images.add(self._choice("preview_decoder", name, choices), name)
+        kept = self.tr("Metadata in images")
+        amounts = (
+            (self.tr("All, to make them again"), "all"),
+            (self.tr("What other programs read"), "a1111"),
+            (self.tr("None of it"), "none"),
+        )
+        images.add(self._choice("metadata", kept, amounts), kept)
         return images
 
     def _prompts(self) -> QFormLayout:

@@ -47,6 +47,7 @@ def test_switches(dialog, settings, field):
         ("when_closed", "go_on"),
         ("memory", "lowest"),
         ("preview_decoder", "linear"),
+        ("metadata", "none"),
         ("attention", "sdpa"),
         ("device", "cuda:0"),
         ("device", "cpu"),

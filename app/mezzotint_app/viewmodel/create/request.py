@@ -70,7 +70,7 @@ def request_of(form: Form) -> GenerateRequest:
         strict=settings.strict,
         regions=regions_in_use(settings.regions),
         details=details_in_use(settings.details),
-        output=Output(path=form.output, preview_decoder=window.preview_decoder),
+        output=Output(path=form.output, metadata=window.metadata, preview_decoder=window.preview_decoder),
     )
 
 
