@@ -26,7 +26,7 @@ _NAMES = {  # of fields, whatever the case: A1111's, older versions of it, SD.Ne
 }
 _USUAL = "name, prompt and negative_prompt"
 MOST_BYTES = 16 << 20  # of a file
-_NOTHING = ("", None, [], {})
+_NOTHING: tuple[object, ...] = ("", None, [], {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
