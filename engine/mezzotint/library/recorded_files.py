@@ -3,6 +3,7 @@
 A record is untrusted: no other path in it is ever opened. Today's records have names alone, older ones whole paths.
 """
 
+import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,9 @@ from mezzotint.library.gallery.named_images import images_called
 from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput, LoraRef, ModelRef, Stage
 from mezzotint.values.details import DetailRef
 from mezzotint.values.regions import RegionRef
+
+_MODEL_SUFFIXES = (".safetensors", ".gguf", ".pth", ".pt", ".onnx")
+_LEADS_AWAY = re.compile(r"[A-Za-z]:|~|\.{1,2}$")  # begins a part of a path that may lead out of a folder
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,12 +52,13 @@ class RecordedFiles:
             controls=tuple(control for one in request.controls if (control := self._control(one)) is not None),
             regions=tuple(region for one in request.regions if (region := self._region(one)) is not None),
             details=tuple(map(self._detail, request.details)),
-            init_upscaler=self._named(request.init_upscaler),
+            init_upscaler=self._named(request.init_upscaler, "upscaler"),
             cascade=replace(
                 request.cascade,
                 stages=tuple(map(self._stage, request.cascade.stages)),
                 transitions=tuple(
-                    replace(one, upscaler=self._named(one.upscaler) or "") for one in request.cascade.transitions
+                    replace(one, upscaler=self._named(one.upscaler, "upscaler") or "")
+                    for one in request.cascade.transitions
                 ),
             ),
         )
@@ -65,10 +70,13 @@ class RecordedFiles:
             stage, model=None if stage.model is None else self._model(stage.model), weights=weights, loras=loras
         )
 
-    def _model(self, model: ModelRef) -> ModelRef:
+    def _model(self, model: ModelRef) -> ModelRef | None:
+        identity = self._named(model.id, "model")
+        if identity is None:
+            return None
         parts = self._each(model.text_encoders, "text encoder")
         vae = None if model.vae is None else self._model_file(model.vae, "VAE")
-        return replace(model, id=self._named(model.id) or model.id, vae=vae, text_encoders=parts)
+        return replace(model, id=identity, vae=vae, text_encoders=parts)
 
     def _loras(self, loras: tuple[LoraRef, ...]) -> tuple[LoraRef, ...]:
         found = ((lora, self._model_file(lora.path, "LoRA")) for lora in loras)
@@ -84,7 +92,8 @@ class RecordedFiles:
         if image is None or (mask is None and control.mask is not None):
             return None
         encoder = None if control.encoder is None else self._model_file(control.encoder, "image encoder")
-        return replace(control, image=image, mask=mask, model=self._named(control.model) or "", encoder=encoder)
+        model = self._named(control.model, "control network") or ""
+        return replace(control, image=image, mask=mask, model=model, encoder=encoder)
 
     def _region(self, region: RegionRef) -> RegionRef | None:
         if region.mask is None:
@@ -93,17 +102,21 @@ class RecordedFiles:
         return None if mask is None else replace(region, mask=mask)
 
     def _detail(self, detail: DetailRef) -> DetailRef:
-        return replace(detail, model=self._named(detail.model))
+        return replace(detail, model=self._named(detail.model, "detector"))
 
     def _each(self, files: tuple[str, ...], what: str) -> tuple[str, ...]:
         return tuple(path for file in files if (path := self._model_file(file, what)) is not None)
 
-    def _named(self, name: str | None) -> str | None:
-        """The path of a file of a model, or its name, which is looked up where it is used."""
+    def _named(self, name: str | None, what: str) -> str | None:
+        """The path of a file of a model, or its name, which is looked up where it is used, also as a path."""
         if name is None or not is_file_name(name):
             return name
-        found = self._models.get(last_part(name))
-        return last_part(name) if found is None else str(found)
+        last = last_part(name)
+        found = self._models.get(last)
+        if found is None and not _is_plain(last):
+            self.missing.append(f"{what} {plain(name, 80)}, a path that is not followed")
+            return None
+        return last if found is None else str(found)
 
     def _model_file(self, name: str, what: str) -> str | None:
         if self._is_inside(name, self._roots):
@@ -116,7 +129,7 @@ class RecordedFiles:
     def _image(self, name: str, sha256: str | None, what: str) -> str | None:
         """The path of an image; with a hash only if it is the same file."""
         last = last_part(name)
-        nearby = [folder / last for folder in self.folders]
+        nearby = [folder / last for folder in self.folders if _is_plain(last)]
         recorded = [Path(name)] if self._is_inside(name, tuple(self.folders)) else []
         for path in (*recorded, *nearby, *images_called(last)):
             if is_file(path) and (sha256 is None or _sha256(path) == sha256):
@@ -134,8 +147,14 @@ class RecordedFiles:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a model is given by a file, and not by the id of a catalog."""
-    return is_absolute(name) or Path(name).suffix.lower() in (".safetensors", ".gguf", ".pth", ".pt", ".onnx")
+    """Whether a model is given by a path, and not by the id of a catalog."""
+    leads_away = any(_LEADS_AWAY.match(part) for part in re.split(r"[\\/]", name))
+    return is_absolute(name) or leads_away or Path(name).suffix.lower() in _MODEL_SUFFIXES
+
+
+def _is_plain(last: str) -> bool:
+    """Whether the last part of a path is nothing but a name: not a share, a device or a parent folder."""
+    return not re.search(r"[\\/]", last) and _LEADS_AWAY.match(last) is None
 
 
 def model_names(request: GenerateRequest) -> Set[str]:

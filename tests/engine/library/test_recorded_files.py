@@ -124,6 +124,32 @@ def test_names_that_are_looked_up_later_stay(files):
     assert files.missing == []
 
 
+@pytest.mark.parametrize(
+    ("recorded", "name"),
+    [
+        ("../other/secret", "secret"),
+        ("models\\..\\..\\secret", "secret"),
+        ("~root/secret", "secret"),
+        ("D:secret", "secret"),
+    ],
+)
+def test_relative_paths_to_models_are_not_followed(files, recorded, name):
+    stage = Stage(model=ModelRef(id=recorded))
+    found = files.located(GenerateRequest(prompt="x", cascade=Cascade(stages=(stage,)), init_upscaler=recorded))
+    assert (found.cascade.stages[0].model, found.init_upscaler) == (ModelRef(id=name), name)
+
+
+@pytest.mark.parametrize(
+    "recorded", ["..", "a/..", "~", "/home/~root", "\\\\host\\share", "\\\\.\\PhysicalDrive0", "/"]
+)
+def test_what_is_no_name_is_left_out(files, recorded):
+    stage = Stage(model=ModelRef(id=recorded))
+    request = with_init(recorded, cascade=Cascade(stages=(stage,)), init_upscaler=recorded)
+    found = files.located(request)
+    assert (found.cascade.stages[0].model, found.init_upscaler, found.images) == (None, None, ())
+    assert [line.split()[0] for line in files.missing] == ["init", "upscaler", "model"]
+
+
 def test_without_its_init_image_a_mask_has_nothing_to_mask(files, tmp_path):
     put(tmp_path / "images" / "mask.png")
     request = with_init("gone.png", inpaint=Inpaint())
