@@ -54,8 +54,10 @@ class ScenePainter:
         image, boxes = paint_scenery(scene.scenery, size), list[Box]()
         for number, placement in enumerate(scene.placements):
             boxes.append(self._paint_thing(image, scene, placement, random_of(scene.scenery, f"thing {number}")))
+        if scene.style == "ink":
+            image = ink(image)
         paint_weather(image, scene.scenery, random_of(scene.scenery, "weather"))
-        return (ink(image) if scene.style == "ink" else image), boxes
+        return image, boxes
 
     def _paint_thing(self, image: Image.Image, scene: ComposedScene, placement: Placement, rng: random.Random) -> Box:
         picture = self._picture(placement.subject, scene.style, placement.colour)

@@ -57,7 +57,9 @@ def _hue_and_saturation(colours: Values) -> tuple[Values, Values]:
     spread = np.maximum(high - low, 1e-6)
     red, green, blue = (colours[..., channel] for channel in range(3))
     turn = np.where(
-        high == red, (green - blue) / spread % 6, np.where(high == green, (blue - red) / spread + 2, (red - green) / spread + 4)
+        high == red,
+        (green - blue) / spread % 6,
+        np.where(high == green, (blue - red) / spread + 2, (red - green) / spread + 4),
     )
     return np.asarray(turn / 6, dtype=np.float32), np.asarray((high - low) / np.maximum(high, 1e-6), dtype=np.float32)
 

@@ -87,7 +87,10 @@ def _rasterised(icons: Mapping[str, Any], name: str) -> Image.Image:
     width, height = icons.get("width", 32), icons.get("height", 32)
     body = icons["icons"][name]["body"]
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">{body}</svg>'
-    renderer, image = QSvgRenderer(QByteArray(svg.encode())), QImage(_FLAT_SIDE, _FLAT_SIDE, QImage.Format.Format_RGBA8888)
+    renderer, image = (
+        QSvgRenderer(QByteArray(svg.encode())),
+        QImage(_FLAT_SIDE, _FLAT_SIDE, QImage.Format.Format_RGBA8888),
+    )
     image.fill(0)
     painter = QPainter(image)
     renderer.render(painter)

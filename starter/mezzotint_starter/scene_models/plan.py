@@ -1,0 +1,21 @@
+"""Configuration of the recipe for composed scenes: folders, device, and the length of each phase."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mezzotint_starter.scenes.sources import default_folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenePlan:
+    """Configuration of a run; `work` holds unfinished weights, `out` gets a folder for each finished model."""
+
+    work: Path
+    out: Path
+    data: Path = default_folder()
+    device: str = "cpu"
+    seed: int = 0
+    parts: int = 1
+    autoencoder_steps: int = 30000
+    measured: int = 256
+    report_minutes: float = 30.0
