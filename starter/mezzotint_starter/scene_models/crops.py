@@ -24,7 +24,7 @@ def crop_batch(source: SceneSource, rng: random.Random, *, side: int, count: int
 
 def _crop(pixels: Tensor, boxes: list[Box], side: int, rng: random.Random) -> Tensor:
     x, y = rng.randrange(IMAGE_SIDE), rng.randrange(IMAGE_SIDE)
-    if rng.random() < _AT_THINGS:
+    if boxes and rng.random() < _AT_THINGS:
         box = rng.choice(boxes)
         x, y = box.left + rng.randrange(box.width), box.top + rng.randrange(box.height)
     left, top = (min(max(at - side // 2, 0), IMAGE_SIDE - side) for at in (x, y))

@@ -1,6 +1,6 @@
 """Configuration of the recipe for composed scenes: folders, device, and the length of each phase."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mezzotint_starter.scenes.sources import default_folder
@@ -12,7 +12,7 @@ class ScenePlan:
 
     work: Path
     out: Path
-    data: Path = default_folder()
+    data: Path = field(default_factory=default_folder)
     device: str = "cpu"
     seed: int = 0
     parts: int = 1

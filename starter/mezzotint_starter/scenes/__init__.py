@@ -1,1 +1,1 @@
-"""Scenes of everyday things: pictures of things from published sets, composed with drawn scenery, and their captions."""
+"""Scenes of everyday things: published pictures of things, composed with drawn scenery, and their captions."""

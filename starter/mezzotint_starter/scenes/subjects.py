@@ -68,5 +68,9 @@ def _others(label: str, name: str, code: str, short_names: Sequence[Mapping[str,
     for names in short_names:
         given = names.get(code, ())
         found += [given] if isinstance(given, str) else given
-    words = dict.fromkeys(word.replace("_", " ").replace("’", "'") for word in found)
-    return [word for word in words if word != name and word.replace(" ", "").isalpha()]
+    words = dict.fromkeys(word.replace("_", " ") for word in found)
+    return [word for word in words if word != name and word.replace(" ", "").isalpha() and _is_name(word)]
+
+
+def _is_name(words: str) -> bool:
+    return words not in table.NOT_NAMES and not table.NOT_IN_NAMES & set(words.split())

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  the labels' own apostrophes
 """The things of the scenes, by their labels in emojibase: "label", or "label=common name" where people say another."""
 
 STANDING = """
@@ -73,3 +74,14 @@ dice, ball of yarn, t-shirt, jeans, scarf, coat, socks, dress, handbag, backpack
 diamond, megaphone, accordion, guitar, drum, telephone, lantern, book, mailbox, bucket, magnet, sofa, chair, shield,
 broom, toothbrush, candle, bed
 """
+
+# Short names that do not name the thing, and words that make such.
+NOT_NAMES = frozenset(
+    "office birthday cooking barber oil party dart tada date email art disco zap flipper android mag orange locked "
+    "boat pick archery american football tennis billiards ice rice wood ribbon package carousel soccer hatched "
+    "turkey".split()
+)
+NOT_IN_NAMES = frozenset(
+    "face red blue green lower left tilted abandoned building three mans womans bullettrain trex artificial sports "
+    "cloud mantlepiece european expressionless drumsticks izakaya snow with".split()
+)

@@ -1,4 +1,4 @@
-"""Composed scenes: one or more things in drawn scenery; random ones, and combinations held out for judging."""
+"""Composed scenes: up to three things in drawn scenery; random ones, and combinations held out for judging."""
 
 import hashlib
 import random
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mezzotint.benchmarks.postcards.palette import PAINT
 from mezzotint.benchmarks.postcards.world import TERRAINS, TIMES, WEATHER_WEIGHTS, WEATHERS, Scene
 from mezzotint_starter.scenes.subjects import Subject
+from mezzotint_starter.scenes.wording import is_plural
 
 SIDES = ("left", "middle", "right")
 SIZES = ("small", "medium", "big")
@@ -30,7 +31,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedScene:
-    """A scene of things: its scenery (with terrain, time, weather and seed), its things, and the style of the picture.
+    """A scene of things, or of none: its scenery (with terrain, time, weather and seed), its things, and the style of the picture.
 
     Several placements of one subject are a number of it: they differ in their side alone.
     """
@@ -69,7 +70,7 @@ def random_scene(subjects: Sequence[Subject], rng: random.Random) -> ComposedSce
         things=(),
         seed=rng.getrandbits(32),
     )
-    arrange = rng.choices((_alone, _pair, _number), (60, 26, 14))[0]
+    arrange = rng.choices((_alone, _pair, _number, _nothing), (58, 26, 13, 3))[0]
     return ComposedScene(
         scenery=scenery, placements=arrange(subjects, rng), style=rng.choices(STYLES, STYLE_WEIGHTS)[0]
     )
@@ -91,9 +92,14 @@ def _pair(subjects: Sequence[Subject], rng: random.Random) -> tuple[Placement, .
 
 def _number(subjects: Sequence[Subject], rng: random.Random) -> tuple[Placement, ...]:
     count = rng.randint(2, MOST)
-    one = _placed(rng.choice(subjects), rng, side="left", size="medium" if count == 2 else "small")
+    counted = [subject for subject in subjects if not is_plural(subject.name)]
+    one = _placed(rng.choice(counted), rng, side="left", size="medium" if count == 2 else "small")
     sides = ("left", "right") if count == 2 else SIDES
     return tuple(Placement(subject=one.subject, colour=one.colour, side=side, size=one.size) for side in sides)
+
+
+def _nothing(subjects: Sequence[Subject], rng: random.Random) -> tuple[Placement, ...]:  # noqa: ARG001
+    return ()
 
 
 def _placed(subject: Subject, rng: random.Random, *, side: str, size: str) -> Placement:
