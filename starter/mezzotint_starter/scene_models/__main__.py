@@ -14,7 +14,7 @@ from mezzotint_starter.scene_models.plan import ScenePlan
 from mezzotint_starter.scene_models.recipe import run
 from mezzotint_starter.scenes.sources import default_folder
 
-_LENGTHS = tuple(field.name for field in fields(ScenePlan) if field.name.endswith("_steps"))
+_LENGTHS = tuple(field.name for field in fields(ScenePlan) if field.name.endswith(("_steps", "_images")))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--parts", type=int, default=1, help="threads that share each batch (default: 1)")
     options.add_argument("--report-minutes", type=float, default=30.0, help="time between measurements (default: 30)")
+    options.add_argument("--steps", type=int, help="run only this many steps of every phase, as a trial")
     for name in _LENGTHS:
         options.add_argument(f"--{name.replace('_', '-')}", type=int, help="length of this phase")
     return options
@@ -34,7 +35,8 @@ def parser() -> argparse.ArgumentParser:
 
 def plan_from(options: argparse.Namespace) -> ScenePlan:
     """Build the plan from the options."""
-    given = {name: getattr(options, name) for name in _LENGTHS if getattr(options, name) is not None}
+    given = {} if options.steps is None else dict.fromkeys(_LENGTHS, options.steps)
+    given |= {name: getattr(options, name) for name in _LENGTHS if getattr(options, name) is not None}
     return ScenePlan(
         work=options.work,
         out=options.out or options.work / "models",
@@ -43,6 +45,8 @@ def plan_from(options: argparse.Namespace) -> ScenePlan:
         seed=options.seed,
         parts=options.parts,
         report_minutes=options.report_minutes,
+        measured=256 if options.steps is None else 4,
+        shown=48 if options.steps is None else 2,
         **given,
     )
 

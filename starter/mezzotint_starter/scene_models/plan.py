@@ -16,6 +16,13 @@ class ScenePlan:
     device: str = "cpu"
     seed: int = 0
     parts: int = 1
+    judge_steps: int = 6000
     autoencoder_steps: int = 30000
+    reading_steps: int = 1500
+    half_size_images: int = 65536
+    half_size_steps: int = 15000
+    full_size_images: int = 49152
+    full_size_steps: int = 9000
     measured: int = 256
+    shown: int = 48  # images on a sheet
     report_minutes: float = 30.0

@@ -12,7 +12,6 @@ from mezzotint.benchmarks.postcards.wording import (
     WEATHER_PHRASES,
     colour_word,
 )
-from mezzotint_starter.scenes.world import ComposedScene, Placement
 from mezzotint_starter.scenes.wording import (
     BESIDE,
     FAR_PHRASES,
@@ -28,6 +27,7 @@ from mezzotint_starter.scenes.wording import (
     is_plural,
     plural,
 )
+from mezzotint_starter.scenes.world import ComposedScene, Placement
 
 _SYNONYM_SHARE = 0.25
 

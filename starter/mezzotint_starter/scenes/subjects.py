@@ -14,6 +14,7 @@ from mezzotint_starter.scenes.sources import NAMES, archive_of
 
 _DATA = "package/en/data.json"
 _SHORT_NAMES = tuple(f"package/en/shortcodes/{name}.json" for name in ("emojibase", "github", "iamcal", "joypixels"))
+_NOT_NAMES, _NOT_IN_NAMES = (frozenset(words.split()) for words in (table.NOT_NAMES, table.NOT_IN_NAMES))
 STANCES = {"standing": table.STANDING, "flying": table.FLYING, "floating": table.FLOATING}
 
 
@@ -73,4 +74,4 @@ def _others(label: str, name: str, code: str, short_names: Sequence[Mapping[str,
 
 
 def _is_name(words: str) -> bool:
-    return words not in table.NOT_NAMES and not table.NOT_IN_NAMES & set(words.split())
+    return words not in _NOT_NAMES and not _NOT_IN_NAMES & set(words.split())

@@ -76,12 +76,12 @@ broom, toothbrush, candle, bed
 """
 
 # Short names that do not name the thing, and words that make such.
-NOT_NAMES = frozenset(
+NOT_NAMES = (
     "office birthday cooking barber oil party dart tada date email art disco zap flipper android mag orange locked "
     "boat pick archery american football tennis billiards ice rice wood ribbon package carousel soccer hatched "
-    "turkey".split()
+    "turkey"
 )
-NOT_IN_NAMES = frozenset(
+NOT_IN_NAMES = (
     "face red blue green lower left tilted abandoned building three mans womans bullettrain trex artificial sports "
-    "cloud mantlepiece european expressionless drumsticks izakaya snow with".split()
+    "cloud mantlepiece european expressionless drumsticks izakaya snow with"
 )

@@ -31,7 +31,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedScene:
-    """A scene of things, or of none: its scenery (with terrain, time, weather and seed), its things, and the style of the picture.
+    """A scene: its scenery (with terrain, time, weather and seed), its things, if any, and the picture's style.
 
     Several placements of one subject are a number of it: they differ in their side alone.
     """
