@@ -64,7 +64,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
             try:
                 return load_file(each), load_numbers(each)
             except (SafetensorError, ValueError, KeyError, OSError) as error:
-                LOG.warning("%s cannot be read (%s)", each, error)
+                LOG.warning("%s cannot be read (%s): put aside", each, error)
+                each.replace(each.with_name(each.name + ".damaged"))  # else it would become the one before
     return None
 
 
