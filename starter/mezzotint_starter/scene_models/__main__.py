@@ -46,6 +46,7 @@ def plan_from(options: argparse.Namespace) -> ScenePlan:
         parts=options.parts,
         report_minutes=options.report_minutes,
         measured=256 if options.steps is None else 4,
+        scored=256 if options.steps is None else 2,
         shown=48 if options.steps is None else 2,
         **given,
     )

@@ -23,6 +23,10 @@ class ScenePlan:
     half_size_steps: int = 15000
     full_size_images: int = 49152
     full_size_steps: int = 9000
+    distilling_steps: int = 1500
+    perception_steps: int = 1500
+    sharpening_steps: int = 6000
     measured: int = 256
+    scored: int = 256  # images that the judge looks at
     shown: int = 48  # images on a sheet
     report_minutes: float = 30.0

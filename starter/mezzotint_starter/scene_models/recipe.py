@@ -10,6 +10,8 @@ Hours of one core, measured (AVX2, one thread; `--device cuda` runs the same):
 | latents | 65,536 of 128 px, 49,152 of 256 px | 0.03, 0.11 an image | 2 |
 | transformer, 128 px | 15,000 of 64 latents | 4.8 | 20 |
 | transformer, 256 px | 9,000 of 24 latents | 6.6 | 17 |
+| distilling to 8 steps | 1,500 of 16 latents | 10 (estimated) | 4 |
+| features, sharper decoder | 1,500 of 64 images, 6,000 of 4 crops of 128 px | 1.1, 2 (estimated) | 4 |
 
 There is one transformer for both sizes, rather than a base of 128 px with a conditional refiner to 256 px: a step of
 the refiner would cost what one at 256 px does (0.28 s an image, against 0.075 s at 128 px), and it would be a second
@@ -17,18 +19,27 @@ network of nine million weights. An image of 256 px takes 20 guided steps of 0.1
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from diffusers import AutoencoderKL
+from diffusers import AutoencoderKL, PixArtSigmaPipeline
+from PIL.Image import Image
 
-from mezzotint_starter.export import Parts, build_pipeline, write_folder
+from mezzotint_starter.export import IN_8_BITS, Parts, build_pipeline, write_folder
 from mezzotint_starter.scene_models.autoencoder import psnr_of_things, reconstructions, train_autoencoder
-from mezzotint_starter.scene_models.denoising import HALF, train_at
+from mezzotint_starter.scene_models.denoising import HALF, draw_in_parts, shown_prompts, train_at
+from mezzotint_starter.scene_models.distilling import GUIDANCE, distilled, straight_scheduler
+from mezzotint_starter.scene_models.distilling import STEPS as DISTILLED_STEPS
 from mezzotint_starter.scene_models.networks import IMAGE_SIDE, build_autoencoder, build_denoiser
 from mezzotint_starter.scene_models.plan import ScenePlan
 from mezzotint_starter.scene_models.reading import trained_reader
+from mezzotint_starter.scene_models.scene_judge import load_scene_judge
 from mezzotint_starter.scene_models.scene_judge_training import make_scene_judge
+from mezzotint_starter.scene_models.scoring import score, write_scores
+from mezzotint_starter.scene_models.sharpening import sharpen
 from mezzotint_starter.scene_models.source import SceneSource, read_source
+from mezzotint_starter.scene_models.stored_latents import StoredLatents
+from mezzotint_starter.sheets import save_sheet
 
 LOG = logging.getLogger("mezzotint_starter")
 DESCRIPTION = "Hundreds of everyday things, animals, food and vehicles, in landscapes by any light and weather."
@@ -40,6 +51,63 @@ def run(plan: ScenePlan) -> None:
     LOG.info("%d things", len(source.subjects))
     autoencoder, facts = _autoencoder(plan, source)
     reader, accuracy = trained_reader(source, plan.work, steps=plan.reading_steps, device=plan.device, parts=plan.parts)
+    _judge(plan, source)
+    parts = Parts(
+        autoencoder=autoencoder,
+        encoder=reader.encoder,
+        tokenizer=reader.tokenizer,
+        denoiser=build_denoiser(plan.seed),
+    )
+    _train(plan, source, parts, HALF, plan.half_size_steps, plan.half_size_images)
+    latents = _train(plan, source, parts, IMAGE_SIDE, plan.full_size_steps, plan.full_size_images)
+    facts |= {"images": plan.full_size_images, "steps": plan.full_size_steps, "reading_accuracy": round(accuracy, 4)}
+    student = distilled(
+        parts, latents, source, plan.work, steps=plan.distilling_steps, device=plan.device, shards=plan.parts
+    )
+    sharpen(
+        autoencoder,
+        source,
+        plan.work,
+        perception_steps=plan.perception_steps,
+        steps=plan.sharpening_steps,
+        device=plan.device,
+        parts=plan.parts,
+    )
+    _finish(plan, source, Finished(name="dit-guided", parts=parts, steps=20, guidance=GUIDANCE), facts)
+    _finish(plan, source, Finished(name="dit", parts=student, steps=DISTILLED_STEPS, guidance=1.0), facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A finished model, and how it is used."""
+
+    name: str
+    parts: Parts
+    steps: int
+    guidance: float
+
+    def pipeline(self) -> PixArtSigmaPipeline:
+        """Return it as a diffusers pipeline."""
+        pipeline = build_pipeline(self.parts)
+        if self.guidance == 1:
+            pipeline.scheduler = straight_scheduler()
+        return pipeline
+
+    def draw(self, prompts: Sequence[str]) -> list[Image]:
+        """Draw images as the model will be used."""
+        return draw_in_parts(self.pipeline(), prompts, IMAGE_SIDE, steps=self.steps, guidance_scale=self.guidance)
+
+
+def _finish(plan: ScenePlan, source: SceneSource, finished: Finished, facts: Mapping[str, float]) -> None:
+    save_sheet(finished.draw, plan.work / "sheets" / f"{finished.name}.png", shown_prompts(source, plan.shown))
+    judge, values = load_scene_judge(plan.out / "judge")
+    scores = score(finished.draw, judge.to(plan.device), values, source, plan.scored)
+    write_scores(scores, plan.work / f"scores-{finished.name}.json")
+    note = model_note(facts, steps=finished.steps, guidance=finished.guidance)
+    write_folder(finished.pipeline(), plan.out / finished.name, note, in_8_bits=(*IN_8_BITS, "transformer"))
+
+
+def _judge(plan: ScenePlan, source: SceneSource) -> None:
     make_scene_judge(
         source,
         plan.work,
@@ -49,16 +117,6 @@ def run(plan: ScenePlan) -> None:
         parts=plan.parts,
         examined=4 * plan.measured,
     )
-    parts = Parts(
-        autoencoder=autoencoder,
-        encoder=reader.encoder,
-        tokenizer=reader.tokenizer,
-        denoiser=build_denoiser(plan.seed),
-    )
-    _train(plan, source, parts, HALF, plan.half_size_steps, plan.half_size_images)
-    _train(plan, source, parts, IMAGE_SIDE, plan.full_size_steps, plan.full_size_images)
-    facts |= {"images": plan.full_size_images, "steps": plan.full_size_steps, "reading_accuracy": round(accuracy, 4)}
-    write_folder(build_pipeline(parts), plan.out / "dit", model_note(facts))
 
 
 def _autoencoder(plan: ScenePlan, source: SceneSource) -> tuple[AutoencoderKL, dict[str, float]]:
@@ -78,8 +136,8 @@ def _autoencoder(plan: ScenePlan, source: SceneSource) -> tuple[AutoencoderKL, d
     return network, {"autoencoder_steps": plan.autoencoder_steps, "autoencoder_psnr": round(whole, 2)}
 
 
-def _train(plan: ScenePlan, source: SceneSource, parts: Parts, side: int, steps: int, count: int) -> None:
-    train_at(
+def _train(plan: ScenePlan, source: SceneSource, parts: Parts, side: int, steps: int, count: int) -> StoredLatents:
+    return train_at(
         side,
         parts,
         source,
@@ -93,12 +151,12 @@ def _train(plan: ScenePlan, source: SceneSource, parts: Parts, side: int, steps:
     )
 
 
-def model_note(trained: Mapping[str, float]) -> dict[str, object]:
+def model_note(trained: Mapping[str, float], *, steps: int, guidance: float) -> dict[str, object]:
     """Return the content of the model's mezzotint.json."""
     return {
         "name": "starter-dit",
         "family": "pixart",
-        "defaults": {"width": IMAGE_SIDE, "height": IMAGE_SIDE, "steps": 20, "guidance_scale": 3.0},
+        "defaults": {"width": IMAGE_SIDE, "height": IMAGE_SIDE, "steps": steps, "guidance_scale": guidance},
         "description": DESCRIPTION,
         "licence": "Apache-2.0",
         "trained": dict(trained),

@@ -32,7 +32,7 @@ LOG = logging.getLogger("mezzotint_starter")
 PHASE = "judge"
 BATCH = 64
 SPOILT_SHARE = 0.2
-_UNASKED = -100  # label of a question that has no answer
+UNASKED = -100  # label of a question that has no answer
 _CHUNK = 64
 
 
@@ -44,26 +44,37 @@ def make_scene_judge(
     "shredded" and "blurred" say how often it sees that such drawings show nothing.
     """
     values = values_of(source.subjects)
-    judge = build_scene_judge(values, source.seed).to(device).train()
-    schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=2e-3, parts=parts, ema_decay=0.995)
-
-    def loss_at(step: int, shard: slice) -> Tensor:
-        pixels, answers = judge_batch(source, values, step, range(BATCH)[shard])
-        return answers_loss(judge(pixels.to(device)), answers.to(device))
-
-    train(Trainer(judge, schedule), work / f"{PHASE}.safetensors", loss_at)
-    right = examine(judge.eval(), source, values, device=device, count=examined)
+    judge = train_scene_judge(source, work, PHASE, steps=steps, device=device, parts=parts)
+    right = examine(judge, source, values, device=device, count=examined)
     for name, share in right.items():
         LOG.info("judge of %s: %.4f right", name, share)
     save_scene_judge(judge, values, out, {"steps": steps, "seed": source.seed, "accuracy": right})
     return right
 
 
-def judge_batch(source: SceneSource, values: Values, step: int, rows: range) -> tuple[Tensor, Tensor]:
+def train_scene_judge(
+    source: SceneSource, work: Path, phase: str, *, steps: int, device: str, parts: int
+) -> SceneJudge:
+    """Run a phase of that name, which decides the start and the scenes; returns the judge with averaged weights."""
+    values = values_of(source.subjects)
+    judge = build_scene_judge(values, step_random(source.seed, phase, 0).getrandbits(32)).to(device).train()
+    schedule = TrainingSchedule(phase=phase, steps=steps, peak_lr=2e-3, parts=parts, ema_decay=0.995)
+
+    def loss_at(step: int, shard: slice) -> Tensor:
+        pixels, answers = judge_batch(source, values, step, range(BATCH)[shard], phase)
+        return answers_loss(judge(pixels.to(device)), answers.to(device))
+
+    train(Trainer(judge, schedule), work / f"{phase}.safetensors", loss_at)
+    return judge.eval()
+
+
+def judge_batch(
+    source: SceneSource, values: Values, step: int, rows: range, phase: str = PHASE
+) -> tuple[Tensor, Tensor]:
     """Return rows of a step's batch: pixels (b, 3, 128, 128) of new scenes, and answers (b, questions)."""
     images, answers = [], []
     for row in rows:  # seeded per row, so that rows do not depend on how many threads share the batch
-        rng = step_random(source.seed, f"{PHASE} {row}", step)
+        rng = step_random(source.seed, f"{phase} {row}", step)
         scene = source.training(rng.getrandbits(40))
         image, spoilt = source.painter.paint(scene, SIDE), rng.random() < SPOILT_SHARE
         images.append(rng.choice((shredded, blurred))(image, rng) if spoilt else augment(image, rng))
@@ -80,19 +91,19 @@ def true_answers(scene: ComposedScene, values: Values) -> list[int]:
         placed = scene.placements[-at] if len(scene.placements) > at else None
         told[slot] = placed.subject.name if placed else NOTHING
         told[f"{slot} colour"], told[f"{slot} size"] = (placed.colour, placed.size) if placed else (None, None)
-    return [_UNASKED if (value := told[name]) is None else each.index(value) for name, each in values.items()]
+    return [UNASKED if (value := told[name]) is None else each.index(value) for name, each in values.items()]
 
 
 def spoilt_answers(values: Values) -> list[int]:
     """Return the answers about an image in which nothing can be recognized."""
-    return [each.index(NOTHING) if name in SLOTS else _UNASKED for name, each in values.items()]
+    return [each.index(NOTHING) if name in SLOTS else UNASKED for name, each in values.items()]
 
 
 def answers_loss(scores: Mapping[str, Tensor], answers: Tensor) -> Tensor:
     """Return the mean cross-entropy of the questions that have an answer."""
     losses = []
     for place, logits in enumerate(scores.values()):
-        asked = (answers[:, place] != _UNASKED).sum().clamp(min=1)
+        asked = (answers[:, place] != UNASKED).sum().clamp(min=1)
         losses.append(functional.cross_entropy(logits, answers[:, place], reduction="sum") / asked)
     return torch.stack(losses).mean()
 
@@ -147,6 +158,6 @@ def _share_right(
         answers = torch.tensor([answers_of(scene, values) for scene in scenes])
         scores = judge(seen_pixels(images).to(device))
         found = torch.stack([each.argmax(dim=-1).cpu() for each in scores.values()], dim=1)
-        right += ((found == answers) & (answers != _UNASKED)).sum(dim=0)
-        asked += (answers != _UNASKED).sum(dim=0)
+        right += ((found == answers) & (answers != UNASKED)).sum(dim=0)
+        asked += (answers != UNASKED).sum(dim=0)
     return (right / asked.clamp(min=1)).tolist()

@@ -18,16 +18,16 @@ Values = NDArray[np.float32]
 
 def recoloured(image: Image.Image, colour: str) -> Image.Image:
     """Return an RGBA image in one of COLOURS."""
-    pixels = np.asarray(image, dtype=np.float32) / 255
+    pixels = np.asarray(image, dtype=np.float32) / np.float32(255)
     share = _of_prevailing_hue(pixels)[..., None]
-    painted = _shaded(pixels[..., :3], np.asarray(PAINT[colour], dtype=np.float32) / 255, share[..., 0])
+    painted = _shaded(pixels[..., :3], np.asarray(PAINT[colour], dtype=np.float32) / np.float32(255), share[..., 0])
     pixels = np.concatenate([pixels[..., :3] + share * (painted - pixels[..., :3]), pixels[..., 3:]], axis=-1)
     return Image.fromarray((pixels * 255).round().clip(0, 255).astype(np.uint8))
 
 
 def shown_colour(image: Image.Image) -> str:
     """Return the one of COLOURS whose hue prevails in an RGBA image."""
-    pixels = np.asarray(image, dtype=np.float32) / 255
+    pixels = np.asarray(image, dtype=np.float32) / np.float32(255)
     share = _of_prevailing_hue(pixels)
     mean = (pixels[..., :3] * share[..., None]).sum(axis=(0, 1)) / max(float(share.sum()), 1e-6)
     hue, light, _ = colorsys.rgb_to_hls(*mean.tolist())
