@@ -31,6 +31,8 @@ SMALL = 64
 LARGE_SHARE = 0.3
 LARGE = ((128, 4), (128, 4), (IMAGE_SIDE, 1))  # side and number of the crops of a step, in turn
 _CROPS_OF_A_SCENE = 4
+# Hues vary less than lightness, and small things would lose theirs.
+COLOUR_WEIGHT = 1.0
 
 
 def train_autoencoder(
@@ -75,7 +77,15 @@ def reconstruction_loss(network: AutoencoderKL, images: Tensor, noise: Tensor) -
     posterior = network.encode(images).latent_dist
     again = network.decode(posterior.mean + posterior.std * noise).sample
     divergence: Tensor = posterior.kl().mean() / posterior.mean[0].numel()
-    return image_error(again, images, edge_weight=EDGE_WEIGHT) + KL_WEIGHT * divergence
+    error = image_error(again, images, edge_weight=EDGE_WEIGHT)
+    return error + COLOUR_WEIGHT * colour_error(again, images) + KL_WEIGHT * divergence
+
+
+def colour_error(again: Tensor, images: Tensor) -> Tensor:
+    """Return the absolute and squared error of images (b, 3, h, w) apart from that of their lightness."""
+    error = again - images
+    error = error - error.mean(dim=1, keepdim=True)
+    return error.abs().mean() + error.square().mean()
 
 
 @torch.no_grad()

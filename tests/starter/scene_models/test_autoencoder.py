@@ -3,7 +3,7 @@ import torch
 from diffusers import AutoencoderKL
 from drawn_things import small_source
 
-from mezzotint_starter.scene_models.autoencoder import psnr_of_things, step_images, train_autoencoder
+from mezzotint_starter.scene_models.autoencoder import colour_error, psnr_of_things, step_images, train_autoencoder
 from mezzotint_starter.scene_models.source import image_tensor
 from mezzotint_starter.state import load_numbers
 
@@ -52,3 +52,10 @@ def test_training_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert load_numbers(tmp_path / "parts" / WORK) == {"step": 2}
     assert (tmp_path / "parts" / f"{WORK}.previous").exists()
     assert torch.allclose(whole, resumed, atol=1e-3)
+
+
+def test_the_error_of_colours_is_apart_from_that_of_lightness():
+    images = torch.zeros(1, 3, 2, 2)
+    redder = images + torch.tensor([0.3, 0.0, 0.0]).view(1, 3, 1, 1)
+    assert colour_error(images + 0.3, images).item() == pytest.approx(0, abs=1e-6)
+    assert colour_error(redder, images).item() > 0.1
