@@ -1,7 +1,5 @@
 """Pictures in another colour: what has the prevailing hue takes the new colour, and keeps its light and shade."""
 
-import colorsys
-
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -23,21 +21,6 @@ def recoloured(image: Image.Image, colour: str) -> Image.Image:
     painted = _shaded(pixels[..., :3], np.asarray(PAINT[colour], dtype=np.float32) / np.float32(255), share[..., 0])
     pixels = np.concatenate([pixels[..., :3] + share * (painted - pixels[..., :3]), pixels[..., 3:]], axis=-1)
     return Image.fromarray((pixels * 255).round().clip(0, 255).astype(np.uint8))
-
-
-def shown_colour(image: Image.Image) -> str:
-    """Return the one of COLOURS whose hue prevails in an RGBA image."""
-    pixels = np.asarray(image, dtype=np.float32) / np.float32(255)
-    share = _of_prevailing_hue(pixels)
-    mean = (pixels[..., :3] * share[..., None]).sum(axis=(0, 1)) / max(float(share.sum()), 1e-6)
-    hue, light, _ = colorsys.rgb_to_hls(*mean.tolist())
-    if 0.02 < hue < 0.14 and light < 0.36:
-        return "brown"
-    edges = ((0.035, "red"), (0.105, "orange"), (0.19, "yellow"), (0.47, "green"), (0.7, "blue"), (0.83, "purple"))
-    for edge, name in edges:
-        if hue < edge:
-            return name
-    return "pink" if hue < 0.945 and light > 0.55 else "red"
 
 
 def _of_prevailing_hue(pixels: Values) -> Values:
