@@ -70,7 +70,9 @@ def _others(label: str, name: str, code: str, short_names: Sequence[Mapping[str,
         given = names.get(code, ())
         found += [given] if isinstance(given, str) else given
     words = dict.fromkeys(word.replace("_", " ") for word in found)
-    return [word for word in words if word != name and word.replace(" ", "").isalpha() and _is_name(word)]
+    without_mark = label.replace("\N{RIGHT SINGLE QUOTATION MARK}", "")
+    same = {name} if without_mark == label else {name, without_mark}
+    return [word for word in words if word not in same and word.replace(" ", "").isalpha() and _is_name(word)]
 
 
 def _is_name(words: str) -> bool:

@@ -81,6 +81,6 @@ NOT_NAMES = (
     "turkey"
 )
 NOT_IN_NAMES = (
-    "face red blue green lower left tilted abandoned building three mans womans bullettrain trex artificial sports "
+    "face red blue green lower left tilted abandoned building three bullettrain trex artificial sports "
     "cloud mantlepiece european expressionless drumsticks izakaya snow with"
 )
