@@ -100,14 +100,21 @@ def image_error(again: Tensor, images: Tensor, *, edge_weight: float) -> Tensor:
 def normalize_latents(network: AutoencoderKL, *, seed: int, device: str, images: int = 256) -> None:
     """Fold mean and deviation of each latent channel into the adjacent 1x1 convolutions: scaling_factor stays 1."""
     scenes = [training_scene(seed, index) for index in range(images)]
-    latents = torch.cat([encode_scenes(network, scenes[at : at + 32], device) for at in range(0, images, 32)])
-    mean, deviation = latents.mean(dim=(0, 2, 3)).to(device), latents.std(dim=(0, 2, 3)).to(device)
-    before, after = network.quant_conv, network.post_quant_conv
+    fold_normalization(
+        network, torch.cat([encode_scenes(network, scenes[at : at + 32], device) for at in range(0, images, 32)])
+    )
+
+
+@torch.no_grad()
+def fold_normalization(network: AutoencoderKL, latents: Tensor) -> None:
+    """Fold mean and deviation of each channel of the latents (b, c, h, w) into the adjacent 1x1 convolutions."""
+    before, after, channels = network.quant_conv, network.post_quant_conv, latents.shape[1]
+    mean, deviation = (each.to(after.weight.device) for each in (latents.mean((0, 2, 3)), latents.std((0, 2, 3))))
     after.bias += (after.weight * mean.view(1, -1, 1, 1)).sum(dim=(1, 2, 3))
     after.weight *= deviation.view(1, -1, 1, 1)
-    before.weight[:4] /= deviation.view(-1, 1, 1, 1)
-    before.bias[:4] = (before.bias[:4] - mean) / deviation
-    before.bias[4:] -= 2 * deviation.log()
+    before.weight[:channels] /= deviation.view(-1, 1, 1, 1)
+    before.bias[:channels] = (before.bias[:channels] - mean) / deviation
+    before.bias[channels:] -= 2 * deviation.log()
 
 
 @torch.no_grad()

@@ -6,7 +6,9 @@ A perceptual loss can be added, which asks for the right features where it canno
 """
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -49,8 +51,12 @@ def train_decoder(
     parts: int = 1,
     rate: float = 6e-4,
     perceptual: PerceptualLoss | None = None,
+    drawn: Callable[[int, slice], Tensor] | None = None,
 ) -> None:
-    """Run the phase on whole images and on crops of larger ones; only the decoder's weights change."""
+    """Run the phase; only the decoder's weights change.
+
+    `drawn` returns a part of the BATCH images (b, 3, h, w) of a step: by default postcards and crops of larger ones.
+    """
     decoder = nn.ModuleDict({"decoder": network.decoder, "post_quant_conv": network.post_quant_conv}).to(device)
     critic = build_critic(seed).to(device)
     schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=rate, parts=parts, warm_up=20, decay_share=0.5)
@@ -58,7 +64,15 @@ def train_decoder(
         phase=PHASE, steps=steps, peak_lr=CRITIC_RATE, parts=parts, betas=(0.5, 0.9), decay_share=0.5
     )
     trainers = {"decoder/": Trainer(decoder.train(), schedule), "critic/": Trainer(critic.train(), critic_schedule)}
-    task = _DecoderTask(network, critic, perceptual, seed=seed, device=device, critic_from=min(CRITIC_FROM, steps // 2))
+    task = _DecoderTask(
+        network,
+        critic,
+        perceptual,
+        drawn or partial(drawn_batch, seed),
+        seed=seed,
+        device=device,
+        critic_from=min(CRITIC_FROM, steps // 2),
+    )
 
     def advance(step: int) -> float:
         loss = trainers["decoder/"].train_step(shard_losses(task.decoder_loss, step, parts))
@@ -80,18 +94,19 @@ class _DecoderTask:
         network: AutoencoderKL,
         critic: Critic,
         perceptual: PerceptualLoss | None,
+        drawn: Callable[[int, slice], Tensor],
         *,
         seed: int,
         device: str,
         critic_from: int,
     ) -> None:
         self._network, self._critic, self._seed, self._device = network, critic, seed, device
-        self._perceptual, self.critic_from = perceptual, critic_from
+        self._perceptual, self._drawn, self.critic_from = perceptual, drawn, critic_from
         self._pairs: dict[int, tuple[Tensor, Tensor]] = {}
 
     def decoder_loss(self, step: int, shard: slice) -> Tensor:
         """Return the reconstruction error, plus the perceptual and, from `critic_from` on, the adversarial loss."""
-        images = drawn_batch(self._seed, step, shard).to(self._device)
+        images = self._drawn(step, shard).to(self._device)
         again = self._network.decode(self._noisy_latents(images, step, shard)).sample
         self._pairs[shard.start or 0] = images, again.detach()
         error = image_error(again, images, edge_weight=EDGE_WEIGHT)

@@ -1,9 +1,11 @@
 """Train the transformer by flow matching: x_sigma = (1 - sigma) x0 + sigma noise; it predicts noise - x0."""
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from diffusers import PixArtTransformer2DModel
@@ -26,6 +28,19 @@ EMPTY_SHARE = 0.12
 HIGH_SHARE = 0.2
 HIGH_FROM = 0.92
 SHIFT = 3.0
+
+
+class Latents(Protocol):
+    """Latents (n, c, h, w) of training scenes 0..n-1: a tensor, or what is read from files as it is needed."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """Number, channels, height and width."""
+        ...
+
+    def __getitem__(self, chosen: Tensor, /) -> Tensor:
+        """Return the latents of the chosen scenes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +72,13 @@ class Course:
     batch: int = BATCH
     precision: str = "float32"
     teacher: Teacher | None = None
+    caption: Callable[[int, random.Random], str] | None = None  # of a scene; None: of the postcards
 
 
 def train_denoiser(
     denoiser: PixArtTransformer2DModel,
     prompt_encoder: PromptEncoder,
-    latents: Tensor,
+    latents: Latents,
     work: Path,
     course: Course,
     *,
@@ -96,7 +112,7 @@ def train_denoiser(
 def flow_loss(
     denoiser: PixArtTransformer2DModel,
     prompt_encoder: PromptEncoder,
-    latents: Tensor,
+    latents: Latents,
     course: Course,
     *,
     seed: int,
@@ -105,10 +121,10 @@ def flow_loss(
 ) -> Tensor:
     """Return the mean squared error of a shard of one step's batch, plus the difference from the teacher's."""
     generator = step_generator(seed, PHASE, step)
-    chosen = torch.randint(len(latents), (course.batch,), generator=generator)
-    clean, noise = latents[chosen], torch.randn(course.batch, *latents.shape[1:], generator=generator)
+    chosen = torch.randint(latents.shape[0], (course.batch,), generator=generator)
+    clean, noise = latents[chosen].float(), torch.randn(course.batch, *latents.shape[1:], generator=generator)
     sigmas = noise_levels(course.batch, generator)
-    prompts = prompts_for(chosen.tolist(), seed=seed, step=step)
+    prompts = prompts_for(chosen.tolist(), seed=seed, step=step, caption=course.caption)
     mixed, wanted = clean + sigmas.view(-1, 1, 1, 1) * (noise - clean), noise - clean
     predict = partial(velocity, text=prompt_encoder(prompts[shard]), mixed=mixed[shard], sigmas=sigmas[shard])
     predicted = predict(denoiser)
@@ -147,9 +163,13 @@ def noise_levels(count: int, generator: torch.Generator) -> Tensor:
     return torch.where(lot < HIGH_SHARE, HIGH_FROM + (1 - HIGH_FROM) * even, shifted)
 
 
-def prompts_for(indices: list[int], *, seed: int, step: int) -> list[str]:
+def prompts_for(
+    indices: list[int], *, seed: int, step: int, caption: Callable[[int, random.Random], str] | None = None
+) -> list[str]:
     """Return a new random caption for each scene, sometimes empty, to train the unconditional case for CFG."""
     rng = step_random(seed, PHASE, step)
-    return [
-        "" if rng.random() < EMPTY_SHARE else random_caption(training_scene(seed, index), rng)[0] for index in indices
-    ]
+
+    def postcard(index: int, rng: random.Random) -> str:
+        return random_caption(training_scene(seed, index), rng)[0]
+
+    return ["" if rng.random() < EMPTY_SHARE else (caption or postcard)(index, rng) for index in indices]

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,16 @@ def export_model(parts: Parts, folder: Path, trained: Mapping[str, Any], name: s
     write_folder(build_pipeline(parts), folder, note(trained, name))
 
 
-def write_folder(pipeline: DiffusionPipeline, folder: Path, note_data: Mapping[str, Any]) -> None:
+def write_folder(
+    pipeline: DiffusionPipeline,
+    folder: Path,
+    note_data: Mapping[str, Any],
+    *,
+    in_8_bits: Sequence[str] = IN_8_BITS,
+) -> None:
     """Write a model folder, replacing the old one: safetensors, configs and mezzotint.json.
 
-    Weights are float16; U-Nets and text encoders are stored in 8 bits, except for what quantization keeps, and read as
+    Weights are float16; the components `in_8_bits` are stored so, except for what quantization keeps, and read as
     float16. Layers that stay in 8 bits, as `mezzotint quantize` makes them, take a third longer on a CPU at this size.
     Components listed under "shared" are omitted: they are in another model's folder. Of several processes, the first
     writes.
@@ -87,7 +93,7 @@ def write_folder(pipeline: DiffusionPipeline, folder: Path, note_data: Mapping[s
     for part in note_data.get("shared", {}):
         shutil.rmtree(fresh / part)
     for file in fresh.rglob("*.safetensors"):
-        _shrink(file, type(getattr(pipeline, file.parent.name)).__name__)
+        _shrink(file, type(getattr(pipeline, file.parent.name)).__name__, in_8_bits)
     for file in fresh.rglob("tokenizer.json"):  # more than half of it would be spaces
         content = json.loads(file.read_text("utf-8"))
         file.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
@@ -105,10 +111,10 @@ def _name_own_classes(index: Path) -> None:
     index.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def _shrink(file: Path, class_name: str) -> None:
+def _shrink(file: Path, class_name: str, in_8_bits: Sequence[str]) -> None:
     # Only the stored weights are small: the configs keep saying float32, so that all components load in one dtype.
     tensors = {name: tensor.half().contiguous() for name, tensor in load_file(file).items()}
-    if file.parent.name in IN_8_BITS:
+    if file.parent.name in in_8_bits:
         exact = {name for name in tensors if is_kept(class_name, name.removesuffix(".weight"))}
         write_delta(file, own=tensors, exact=exact)
     else:

@@ -37,16 +37,16 @@ def build_autoencoder(seed: int) -> AutoencoderKL:
     )
 
 
-def build_text_encoder(seed: int, vocabulary: int) -> T5EncoderModel:
-    """Build a T5 encoder for a vocabulary of that size."""
+def build_text_encoder(seed: int, vocabulary: int, *, width: int = WIDTH, layers: int = TEXT_LAYERS) -> T5EncoderModel:
+    """Build a T5 encoder for a vocabulary of that size; `width` is a multiple of 32."""
     torch.manual_seed(seed)
     config = T5Config(
         vocab_size=vocabulary,
-        d_model=WIDTH,
+        d_model=width,
         d_kv=32,
-        d_ff=2 * WIDTH,
-        num_layers=TEXT_LAYERS,
-        num_heads=6,
+        d_ff=2 * width,
+        num_layers=layers,
+        num_heads=width // 32,
         relative_attention_num_buckets=32,
         relative_attention_max_distance=64,
         dropout_rate=0.0,

@@ -49,9 +49,10 @@ def draw_samples(
     seed: int = 7,
     guidance_scale: float = GUIDANCE_SCALE,
     steps: int = STEPS,
+    side: int | None = None,
 ) -> list[Image.Image]:
-    """Generate one image per prompt, each from its own seed."""
-    side = pipeline.transformer.config.sample_size * pipeline.vae_scale_factor
+    """Generate one image per prompt, each from its own seed, of the transformer's own size if `side` is None."""
+    side = side or pipeline.transformer.config.sample_size * pipeline.vae_scale_factor
     generators = [torch.Generator().manual_seed(seed + number) for number in range(len(prompts))]
     images: list[Image.Image] = pipeline(
         list(prompts),
@@ -70,18 +71,21 @@ def draw_samples(
 Draw = Callable[[Sequence[str]], list[Image.Image]]
 
 
-def save_sheet(draw: Draw, path: Path) -> None:
-    """Generate PROMPTS and write their contact sheet, in the first process."""
+def save_sheet(draw: Draw, path: Path, prompts: Sequence[str] | None = None) -> None:
+    """Generate the prompts, or PROMPTS, and write their contact sheet, in the first process."""
     if not Processes.of_environment().is_first:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    contact_sheet(draw(PROMPTS)).save(path)
+    contact_sheet(draw(prompts or PROMPTS)).save(path)
 
 
 class SampleLogger:
     """Writes a contact sheet of samples from the averaged weights, every few minutes of a phase."""
 
-    def __init__(self, *, folder: Path, name: str, minutes: float, draw: Draw) -> None:
+    def __init__(
+        self, *, folder: Path, name: str, minutes: float, draw: Draw, prompts: Sequence[str] | None = None
+    ) -> None:
+        self._prompts = prompts
         self._folder, self._name, self._minutes, self._draw = folder, name, minutes, draw
         self._saved_at = time.monotonic()
 
@@ -91,7 +95,7 @@ class SampleLogger:
             return
         trainer.swap_averages()
         trainer.network.eval()
-        save_sheet(self._draw, self._folder / f"{self._name}-{trainer.step:06}.png")
+        save_sheet(self._draw, self._folder / f"{self._name}-{trainer.step:06}.png", self._prompts)
         trainer.network.train()
         trainer.swap_averages()
         self._saved_at = time.monotonic()

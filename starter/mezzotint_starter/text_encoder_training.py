@@ -1,5 +1,7 @@
 """Pretrain the text encoder: linear heads predict the attributes of a caption from its embeddings."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -9,7 +11,6 @@ from transformers import T5EncoderModel, T5Tokenizer
 
 from mezzotint.benchmarks.postcards.captions import VALUES, StatedAttributes, random_caption
 from mezzotint.benchmarks.postcards.world import training_scene
-from mezzotint_starter.networks import WIDTH
 from mezzotint_starter.randomness import step_random
 from mezzotint_starter.trainer import Trainer, TrainingSchedule, train
 from mezzotint_starter.vocabulary import tokenize
@@ -18,30 +19,60 @@ PHASE = "reading"
 BATCH = 128
 
 
-def build_heads(seed: int) -> nn.ModuleDict:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lessons:
+    """What an encoder learns to read: attributes with their values, and captions with the attributes they mention.
+
+    `batch` returns those of a step of a seed; attributes are given as places among the values, one past the last if
+    omitted.
+    """
+
+    values: Mapping[str, Sequence[str]]
+    batch: Callable[[int, int], tuple[list[str], list[Mapping[str, int]]]]
+
+
+def build_heads(seed: int, values: Mapping[str, Sequence[str]], width: int) -> nn.ModuleDict:
     """Build a linear head for each attribute: its values, and "not mentioned"."""
     torch.manual_seed(seed)
-    return nn.ModuleDict({name: nn.Linear(WIDTH, len(values) + 1) for name, values in VALUES.items()})
+    return nn.ModuleDict({name: nn.Linear(width, len(each) + 1) for name, each in values.items()})
 
 
 def train_text_encoder(
-    encoder: T5EncoderModel, tokenizer: T5Tokenizer, work: Path, *, seed: int, steps: int, device: str, parts: int = 1
+    encoder: T5EncoderModel,
+    tokenizer: T5Tokenizer,
+    work: Path,
+    *,
+    seed: int,
+    steps: int,
+    device: str,
+    parts: int = 1,
+    lessons: Lessons | None = None,
 ) -> float:
-    """Run the phase; returns the accuracy over all attributes on new captions."""
+    """Run the phase, by default on captions of the postcards; returns the accuracy on new captions."""
+    lessons = lessons or Lessons(values=VALUES, batch=_postcards)
     schedule = TrainingSchedule(phase=PHASE, steps=steps, peak_lr=2e-3, parts=parts, warm_up=50, ema_decay=0.98)
-    heads = build_heads(seed)
+    heads = build_heads(seed, lessons.values, encoder.config.d_model)
     networks = nn.ModuleDict({"encoder": encoder, "heads": heads}).to(device).train()
 
     def loss_at(step: int, shard: slice) -> Tensor:
-        texts, stated = caption_batch(seed, step)
-        texts, stated = texts[shard], stated[shard]
+        texts, places = lessons.batch(seed, step)
+        texts, places = texts[shard], places[shard]
         scores = attribute_logits(encoder, heads, tokenizer, texts, device)
-        losses = [functional.cross_entropy(scores[name], labels(stated, name, device)) for name in VALUES]
+        losses = [functional.cross_entropy(scores[name], _labels(places, name, device)) for name in lessons.values]
         return torch.stack(losses).mean()
 
     train(Trainer(networks, schedule), work / "reading.safetensors", loss_at)
     networks.eval()
-    return attribute_accuracy(encoder, heads, tokenizer, seed=seed, device=device)
+    return attribute_accuracy(encoder, heads, tokenizer, lessons, seed=seed, device=device)
+
+
+def _postcards(seed: int, step: int) -> tuple[list[str], list[Mapping[str, int]]]:
+    texts, stated = caption_batch(seed, step)
+    return texts, [each.indices() for each in stated]
+
+
+def _labels(places: Sequence[Mapping[str, int]], name: str, device: str) -> Tensor:
+    return torch.tensor([each[name] for each in places], device=device)
 
 
 def caption_batch(seed: int, step: int) -> tuple[list[str], list[StatedAttributes]]:
@@ -69,10 +100,16 @@ def attribute_logits(
 
 @torch.no_grad()
 def attribute_accuracy(
-    encoder: T5EncoderModel, heads: nn.ModuleDict, tokenizer: T5Tokenizer, *, seed: int, device: str
+    encoder: T5EncoderModel,
+    heads: nn.ModuleDict,
+    tokenizer: T5Tokenizer,
+    lessons: Lessons,
+    *,
+    seed: int,
+    device: str,
 ) -> float:
     """Return the accuracy over all attributes on captions that training never used (step -1)."""
-    texts, stated = caption_batch(seed, -1)
+    texts, places = lessons.batch(seed, -1)
     scores = attribute_logits(encoder, heads, tokenizer, texts, device)
-    right = [(scores[name].argmax(dim=-1) == labels(stated, name, device)).float().mean() for name in VALUES]
+    right = [(scores[name].argmax(dim=-1) == _labels(places, name, device)).float().mean() for name in lessons.values]
     return float(torch.stack(right).mean())

@@ -189,7 +189,7 @@ def save_state(trainers: Mapping[str, Trainer], state: Path) -> None:
     if not Processes.of_environment().is_first:
         return
     tensors = {prefix + name: value for prefix, each in trainers.items() for name, value in each.tensors().items()}
-    save_tensors(state, tensors, {"step": next(iter(trainers.values())).step})
+    save_tensors(state, tensors, {"step": next(iter(trainers.values())).step}, keep_previous=True)
 
 
 def restore_state(trainers: Mapping[str, Trainer], state: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -20,9 +20,15 @@ CHARACTERS = [chr(code) for code in (*range(0x21, 0x7F), *range(0xA1, 0x180))]
 
 
 def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
-    """Train the pieces on training captions; `<pad>` is 0 and `</s>` (1) ends every prompt."""
+    """Train the pieces on training captions of the postcards."""
+    rng = random.Random(f"tokenizer {seed}")
+    return train_tokenizer(random_caption(training_scene(seed, index), rng)[0] for index in range(captions))
+
+
+def train_tokenizer(texts: Iterable[str], pieces: int = PIECES) -> T5Tokenizer:
+    """Train so many pieces on texts; `<pad>` is 0 and `</s>` (1) ends every prompt."""
     trainer = trainers.UnigramTrainer(
-        vocab_size=PIECES,
+        vocab_size=pieces,
         special_tokens=list(SPECIAL),
         unk_token=SPECIAL[2],
         initial_alphabet=CHARACTERS,
@@ -35,11 +41,9 @@ def build_tokenizer(seed: int, captions: int = 20000) -> T5Tokenizer:
             pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=True),
         ]
     )
-    rng = random.Random(f"tokenizer {seed}")
-    texts = (random_caption(training_scene(seed, index), rng)[0] for index in range(captions))
     tokenizer.train_from_iterator(texts, trainer)
-    pieces = [(piece, score) for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"]]
-    return T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=TOKENS)
+    learnt = [(piece, score) for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"]]
+    return T5Tokenizer(vocab=learnt, extra_ids=0, model_max_length=TOKENS)
 
 
 def tokenize(tokenizer: T5Tokenizer, prompts: Sequence[str], device: str) -> tuple[Tensor, Tensor]:

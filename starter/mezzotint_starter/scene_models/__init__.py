@@ -1,0 +1,1 @@
+"""Training of models of the composed scenes, phase by phase, unattended."""

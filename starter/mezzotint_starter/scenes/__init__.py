@@ -1,0 +1,1 @@
+"""Scenes of everyday things: published pictures of things, composed with drawn scenery, and their captions."""
