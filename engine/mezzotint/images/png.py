@@ -13,6 +13,7 @@ PROFILE = "icc_profile"  # key of the colour profile in what is left out
 MAX_PROFILE = 4 << 20  # bytes; printer profiles have one or two megabytes
 
 _LIMITED = {b"tEXt": MAX_TEXT, b"zTXt": MAX_TEXT, b"iTXt": MAX_TEXT, b"iCCP": MAX_PROFILE}
+_MOST_INFLATED = 1032  # times the size of its data that deflate can give
 _XMP = "XML:com.adobe.xmp"
 _NOT_TEXT = ("transparency", "icc_profile", "gamma", "dpi", "background", "duration", "loop")  # that Pillow acts on
 
@@ -95,7 +96,7 @@ class _BoundedStream(PngStream):
         """Compressed text: keyword, zero, method, data."""
         chunk = self._read(length)
         key, _, rest = chunk.partition(b"\0")
-        value = self._inflated(text_of(key), rest[:1], rest[1:], MAX_TEXT)
+        value = self._inflated_text(text_of(key), rest[:1], rest[1:])
         if value is not None:
             self._keep(key, value)
         return chunk
@@ -106,7 +107,7 @@ class _BoundedStream(PngStream):
         key, _, rest = chunk.partition(b"\0")
         language, translated, value = [*rest[2:].split(b"\0", 2), b"", b""][:3]
         if rest[:1] not in (b"", b"\0"):
-            inflated = self._inflated(text_of(key), rest[1:2], value, MAX_TEXT)
+            inflated = self._inflated_text(text_of(key), rest[1:2], value)
             if inflated is None:
                 return chunk
             value = inflated
@@ -116,6 +117,8 @@ class _BoundedStream(PngStream):
     def chunk_iCCP(self, pos: int, length: int) -> bytes:  # noqa: ARG002, N802
         """A colour profile: name, zero, method, data."""
         chunk = self._read(length)
+        if "icc_profile" in self.im_info:  # there can be only one, and each takes time
+            return chunk
         _, _, rest = chunk.partition(b"\0")
         self.im_info["icc_profile"] = self._inflated(PROFILE, rest[:1], rest[1:], MAX_PROFILE)
         return chunk
@@ -140,6 +143,17 @@ class _BoundedStream(PngStream):
             self.im_info["xmp"] = value
         if name not in _NOT_TEXT:
             self.im_info[name] = text
+
+    def _inflated_text(self, name: str, method: bytes, data: bytes) -> bytes | None:
+        """Decompress a text, unless the sum of texts is reached: what is then left out takes no time, either."""
+        room = min(MAX_TEXT, MAX_TEXTS - self.text_memory)
+        if room <= 0:
+            self._left_out[name] = f"beyond {MAX_TEXTS >> 20} MB of texts"
+            return None
+        value = self._inflated(name, method, data, room)
+        if value is None:
+            self.text_memory += min(room, len(data) * _MOST_INFLATED)
+        return value
 
     def _inflated(self, name: str, method: bytes, data: bytes, limit: int) -> bytes | None:
         """Decompress up to a limit; None, and named, if that cannot be done."""

@@ -98,6 +98,30 @@ def test_many_texts_are_read_up_to_a_sum(tmp_path, monkeypatch):
     assert {"k0", "k1"} <= texts.keys() and unread.keys() == {"k2", "k3"}
 
 
+@pytest.mark.parametrize("size", [1 << 10, 1 << 14])
+@pytest.mark.parametrize(("kind", "before"), [(b"zTXt", b"\0\0"), (b"iTXt", b"\0\1\0\0\0")])
+def test_beyond_the_sum_no_text_is_unpacked(tmp_path, monkeypatch, kind, before, size):
+    monkeypatch.setattr(png, "MAX_TEXT", 4 << 10)
+    monkeypatch.setattr(png, "MAX_TEXTS", 8 << 10)
+    unpacked = []
+    unpack = png._decompressed
+    monkeypatch.setattr(png, "_decompressed", lambda data, limit: unpacked.append(limit) or unpack(data, limit))
+    data = zlib.compress(bytes(size), 9)
+    _, unread = info_of(
+        with_chunks(tmp_path / "a.png", *(chunk(kind, b"k%d" % number + before + data) for number in range(50)))
+    )
+    assert len(unpacked) <= 9 and "k49" in unread
+
+
+def test_of_several_profiles_one_is_unpacked(tmp_path, monkeypatch):
+    unpacked = []
+    unpack = png._decompressed
+    monkeypatch.setattr(png, "_decompressed", lambda data, limit: unpacked.append(limit) or unpack(data, limit))
+    profile = chunk(b"iCCP", b"p\0\0" + zlib.compress(bytes(1000)))
+    info_of(with_chunks(tmp_path / "a.png", *([profile] * 20)))
+    assert len(unpacked) == 1
+
+
 def test_damaged_texts_and_profiles_are_named(tmp_path):
     texts, unread = info_of(
         with_chunks(
