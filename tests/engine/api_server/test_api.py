@@ -32,7 +32,7 @@ def post(api, name, **data):
 
 def test_what_there_is(api):
     assert [one["name"] for one in get(api, "samplers")][:2] == ["Euler", "Euler a"]
-    assert [one["label"] for one in get(api, "schedulers")][:2] == ["Automatic", "Karras"]
+    assert [one["label"] for one in get(api, "schedulers")][:3] == ["Automatic", "Normal", "Karras"]
     assert [one["title"] for one in get(api, "sd-models")] == ["starter/dit", "xl"]
     assert get(api, "loras") == [{"name": "Style", "alias": "Style", "path": "Style.safetensors", "metadata": {}}]
     assert {"Lanczos", "starter-2x"} < {one["name"] for one in get(api, "upscalers")}

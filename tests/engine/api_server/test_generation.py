@@ -173,7 +173,7 @@ def test_every_sampler_scheduler_and_upscaler_that_is_listed_is_accepted():
         ("override_settings", {"samples_format": "jpg"}), ("init_images", [PICTURE]), ("mask", PICTURE),
         ("steps", 0), ("steps", "many"), ("steps", True), ("cfg_scale", float("nan")), ("seed", 2**64), ("seed", -2),
         ("width", 64), ("batch_size", 0), ("n_iter", 101), ("prompt", 7), ("prompt", "a\0b"), ("sampler_name", "PLMS"),
-        ("scheduler", "beta"), ("send_images", "maybe"), ("override_settings", [1]), ("refiner_checkpoint", "no"),
+        ("scheduler", "bong"), ("send_images", "maybe"), ("override_settings", [1]), ("refiner_checkpoint", "no"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_refused_by_name(name, value):

@@ -75,7 +75,7 @@ def test_a_large_seed_is_that_of_the_noise_that_it_made(seed, ours):
 def test_ours_is_taken_whole():
     request = GenerateRequest(prompt="mine", seed=3)
     told = []
-    assert read(request=request).take(told.append) is request
+    assert read(request=request).take(told.append) == request
     assert told == []
 
 
