@@ -15,6 +15,8 @@ CALLED_BY_OTHERS = {
     *("columnCount", "setSelection", "startDrag", "supportedDragActions", "supportedDropActions"),
     # Python's HTTP server, and uvicorn
     *("log_message", "send_400_response"),
+    # Pillow's reader of PNG, by the kind of chunk
+    *("chunk_iCCP", "chunk_iTXt", "chunk_tEXt", "chunk_zTXt"),
     # Python's imports and coverage, and Ray by a name in text
     *("create_module", "get_code", "hello", "standard_node"),
 }

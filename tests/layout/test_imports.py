@@ -19,6 +19,7 @@ BOUNDARY = {
     "mezzotint.option",
     "mezzotint.values.basic",
     "mezzotint.values.keyed",
+    "mezzotint.values.prompt_editing",
     "mezzotint.values.details",
     "mezzotint.values.regions",
     "mezzotint.values.sizes",
