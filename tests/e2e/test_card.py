@@ -14,12 +14,12 @@ from every_device import WaitsOfSteps
 from fake_card.install import fake_card
 from fake_products import no_bitsandbytes
 from lora_files import kohya_tensors, random_lora, write_lora
+from recorded_again import read_metadata
 
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.memory.machine.calibration import load_calibration
 from mezzotint.protocol import LoraRef, Step
 from mezzotint.quantization.fusion.layers import Fusion

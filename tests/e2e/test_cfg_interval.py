@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli.entry import run
 from mezzotint.engine import Engine
 from mezzotint.families.sdxl.family import Sdxl
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 
 PROMPT, NEGATIVE, SEED, SIDE, STEPS = "a red house", "rain", 7, 64, 6

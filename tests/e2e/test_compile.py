@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from recorded_again import read_metadata
 
 from mezzotint.acceleration.compiled_blocks import CompiledBlocks
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 
 

@@ -9,6 +9,7 @@ import pytest
 from inpaint_requests import again, image, mask, run
 from many_requests import apart, check_as_alone, results, run_many
 from PIL import Image
+from recorded_again import read_metadata
 from tiny_pixart import write_tiny_pixart
 from tiny_variant import write_changed_variant
 
@@ -19,7 +20,6 @@ from mezzotint.errors import Cancelled, UsageError
 from mezzotint.families.pixart.family import PixArt
 from mezzotint.images.embedded import embedded_texts
 from mezzotint.images.encoding import RECORD_KEYWORD
-from mezzotint.images.metadata import read_metadata
 from mezzotint.options import Options, options_of
 from mezzotint.protocol import Output, Step
 from mezzotint.stages import pipeline

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flow_parity import SIDE, request_of
 from PIL import Image
+from recorded_again import read_metadata
 from tiny_control import weights_of, write_tiny_control
 from tiny_perception import write_depth
 from tiny_sdxl import write_tiny_sdxl
@@ -19,7 +20,6 @@ from mezzotint.control_protocol import ControlImageRequest
 from mezzotint.engine import Engine
 from mezzotint.errors import ImageRefused, ModelRefused, UnknownModel, UsageError
 from mezzotint.images.canvas import fit
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     ControlRef,
     GenerateManyRequest,

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from inpaint_requests import again, run
 from PIL import Image, ImageChops
+from recorded_again import read_metadata
 from tiny_perception import write_pointing_detector
 
 from mezzotint.batch.job.settings import request_of
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import StorageError, UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.options import Options
 from mezzotint.protocol import DetailFound, Step
 from mezzotint.stages.images.pending_decode import undecoded

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint.catalog import Catalog
 from mezzotint.cli.entry import run
 from mezzotint.engine import Engine
-from mezzotint.images.metadata import read_metadata
 from mezzotint.jobs.drain import DrainControl, drain
 from mezzotint.jobs.store import JobStore, Lease
 from mezzotint.protocol import Sampling, Transition

@@ -9,11 +9,11 @@ import pytest
 import torch
 from inpaint_requests import HOLE, PROMPT, SEED, SIDE, again, engine, image, mask, outside, pixels, request_for, run
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint import codec
 from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.families.samplers import build_scheduler, resolve_scheduler
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     GenerateResult,
     Inpaint,

@@ -10,13 +10,13 @@ import pytest
 import torch
 from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, request_of, same
 from PIL import Image, ImageChops
+from recorded_again import read_metadata
 from tiny_ip_adapter import write_tiny_ip_adapter
 from tiny_sd15 import write_tiny_sd15
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import ImageRefused, ModelRefused, UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import ControlRef, ImageInput, Output
 from mezzotint.values.regions import RegionRef
 

@@ -9,12 +9,12 @@ from every_device import WaitsOfSteps
 from fake_card.install import fake_card
 from inpaint_requests import again, run
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint.batch.job.settings import request_of
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.library_protocol import BUNDLED_UPSCALER as UPSCALER
 from mezzotint.options import Options
 

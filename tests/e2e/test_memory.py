@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli.argument_types import memory_size
 from mezzotint.engine import Engine
 from mezzotint.errors import OutOfMemory
-from mezzotint.images.metadata import read_metadata
 from mezzotint.memory.device import open_device
 from mezzotint.protocol import (
     Cascade,

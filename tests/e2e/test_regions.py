@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from flow_parity import PROMPT, request_of
 from PIL import Image
+from recorded_again import read_metadata
 from tiny_chroma import write_tiny_chroma
 from tiny_flux1 import write_tiny_flux
 from tiny_sd3 import write_tiny_sd3
@@ -13,7 +14,6 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli import main
 from mezzotint.engine import Engine
 from mezzotint.errors import ImageRefused, UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Output
 from mezzotint.values.regions import RegionRef
 

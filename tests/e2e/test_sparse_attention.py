@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from recorded_again import read_metadata
 from tiny_pixart import write_tiny_pixart
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli.entry import run
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 
 SIDE = 256  # pixels: several tiles of tokens in every model

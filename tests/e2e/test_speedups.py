@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from recorded_again import read_metadata
 from tiny_pixart import write_tiny_pixart
 
 from mezzotint.acceleration.compiled_blocks import CompiledBlocks
@@ -13,7 +14,6 @@ from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli.entry import run
 from mezzotint.engine import Engine
 from mezzotint.errors import UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Output, Sampling, Stage
 
 OF_UNETS = {"tokens": ("todo", 0.75), "deep_shrink": (2.0, 0.6)}

@@ -12,11 +12,11 @@ import pytest
 import torch
 from inpaint_requests import build_request, save_mask, save_noise
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.codec import decode, decode_event, encode
 from mezzotint.engine import Engine
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,
     GenerateManyRequest,

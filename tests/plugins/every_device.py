@@ -49,7 +49,11 @@ class WaitsOfSteps:
 
     def __call__(self, event):
         if isinstance(event, Step):
-            now = {key: times for key, times in self._card.waits.items() if " in " not in key[1]}
+            now = {
+                key: times
+                for key, times in self._card.waits.items()
+                if " in " not in key[1] and INTERRUPTIBLE not in key[1]
+            }
             if self._counts and event.step > 1:
                 before = self._counts[-1]
                 self.between += [key for key, times in now.items() if times > before.get(key, 0)]

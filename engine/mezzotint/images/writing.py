@@ -13,6 +13,7 @@ from mezzotint.atomic import atomic_write
 from mezzotint.errors import StorageError
 from mezzotint.images.encoding import encode_image
 from mezzotint.images.record import ImageRecord
+from mezzotint.images.used_files import remember_files
 from mezzotint.request_protocol import MetadataKept
 from mezzotint.trouble import shown, storage_error
 
@@ -27,6 +28,7 @@ def write_image(
     The record's path is set to that file name. JPEG holds little text: a record that is too long is reduced to the
     request, and what still does not fit is omitted, because the image matters more.
     """
+    remember_files(record)
     plain = image if image.mode in ("RGB", "RGBA") else image.convert("RGB")
 
     def encoded(name: str) -> bytes:

@@ -15,6 +15,7 @@ from mezzotint.checkpoints.plain_text import plain
 from mezzotint.checkpoints.regular_file import is_file
 from mezzotint.errors import MezzotintError
 from mezzotint.images.published import is_absolute, last_part
+from mezzotint.images.used_files import places_of
 from mezzotint.library.gallery.named_images import images_called
 from mezzotint.protocol import ControlRef, GenerateRequest, ImageInput, LoraRef, ModelRef, Stage
 from mezzotint.values.details import DetailRef
@@ -110,18 +111,28 @@ class RecordedFiles:
     def _named(self, name: str | None, what: str) -> str | None:
         """The path of a file of a model, or its name, which is looked up where it is used, also as a path."""
         if name is None or not is_file_name(name):
-            return name
+            return None if name is None else self._used_before(name)
         last = last_part(name)
-        found = self._models.get(last)
+        found = self._models.get(last) or next(iter(places_of(last)), None)
         if found is None and not _is_plain(last):
             self.missing.append(f"{what} {plain(name, 80)}, a path that is not followed")
             return None
         return last if found is None else str(found)
 
+    def _used_before(self, name: str) -> str:
+        """The place of a folder whose last part an image names, unless a model of the catalog is called so."""
+        places = places_of(name)
+        if places:
+            try:
+                self.catalog().where(ModelRef(id=name))
+            except MezzotintError:
+                return str(places[0])
+        return name
+
     def _model_file(self, name: str, what: str) -> str | None:
         if self._is_inside(name, self._roots):
             return name
-        found = self._models.get(last_part(name))
+        found = self._models.get(last_part(name)) or next(iter(places_of(last_part(name))), None)
         if found is None:
             self.missing.append(f"{what} {plain(last_part(name), 80)}, which no folder of models has")
         return None if found is None else str(found)
@@ -131,7 +142,7 @@ class RecordedFiles:
         last = last_part(name)
         nearby = [folder / last for folder in self.folders if _is_plain(last)]
         recorded = [Path(name)] if self._is_inside(name, tuple(self.folders)) else []
-        for path in (*recorded, *nearby, *images_called(last)):
+        for path in (*recorded, *nearby, *places_of(last), *images_called(last)):
             if is_file(path) and (sha256 is None or _sha256(path) == sha256):
                 return str(path)
         self.missing.append(f"{what} {plain(last, 80)}, which is neither beside it nor in the gallery")

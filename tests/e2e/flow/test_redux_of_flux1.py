@@ -10,6 +10,7 @@ import pytest
 import torch
 from flow_parity import PROMPT, SIDE, generator, ours, pipeline, request_of, same
 from PIL import Image
+from recorded_again import read_metadata
 from safetensors.torch import load_file, save_file
 from tiny_flux1 import write_tiny_flux
 from tiny_redux import SIDE as SEEN
@@ -18,7 +19,6 @@ from tiny_redux import write_tiny_redux
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import ModelRefused, UsageError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import ControlRef, Output
 from mezzotint.values.regions import RegionRef
 

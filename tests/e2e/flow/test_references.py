@@ -8,6 +8,7 @@ from card_jobs import pixels, run
 from fake_card.install import fake_card
 from flow_parity import NEGATIVE, PROMPT, SIDE, generator, ours, pipeline, request_of, same
 from PIL import Image
+from recorded_again import read_metadata
 from tiny_flux1 import write_tiny_flux
 from tiny_flux2 import write_tiny_klein
 
@@ -16,7 +17,6 @@ from mezzotint.engine import Engine
 from mezzotint.errors import ImageRefused, UsageError
 from mezzotint.families.flux1 import family as flux1
 from mezzotint.families.flux2.family import Flux2Klein
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import GenerateManyRequest, ModelDefaults, Output
 
 GIB = 2**30

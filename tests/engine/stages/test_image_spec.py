@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 from many_requests import alone, images, run_many
+from recorded_again import read_metadata
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ImageInput, ModelRef, Output, Sampling, Stage
 from mezzotint.stages.image_spec import seeded, slerp
 

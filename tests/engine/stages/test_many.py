@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from many_requests import alone, apart, images, run_many
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
@@ -13,7 +14,6 @@ from mezzotint.engine import Engine
 from mezzotint.errors import Cancelled, MezzotintError, StorageError, UsageError
 from mezzotint.families.samplers import SAMPLERS
 from mezzotint.families.sdxl.family import Sdxl
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,
     GenerateRequest,

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from inpaint_requests import build_request, image, mask, request_for
 from many_requests import check_as_alone, results, run_many
+from recorded_again import read_metadata
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import Cancelled, MezzotintError
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Decoding, Encoding, Loading, Output, Saved, Step
 from mezzotint.stages import group, pipeline
 from mezzotint.stages.pipeline import Pipeline

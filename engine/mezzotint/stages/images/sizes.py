@@ -6,6 +6,7 @@ from mezzotint.errors import UsageError
 
 SMALLEST = 64  # pixels per side
 LARGEST_AREA = 64 * 2**20  # pixels
+_RATIO = 4.0  # of the sides of an input image that any model keeps
 
 
 def nearest_multiple(pixels: float, multiple: int) -> int:
@@ -41,7 +42,7 @@ def size_for_image(
     A smaller image is upscaled only with `enlarges`. Of a thin image only the middle is generated: with its aspect
     ratio, a shorter side as small as possible would make the longer one arbitrarily long.
     """
-    width, height = _within_ratio(image, default[0] * default[1] / _smallest(multiple) ** 2)
+    width, height = _within_ratio(image, max(_RATIO, default[0] * default[1] / _smallest(multiple) ** 2))
     scale = math.sqrt(default[0] * default[1] / (width * height))
     scale = scale if enlarges else min(1.0, scale)
     scale = max(scale, _smallest(multiple) / min(width, height))

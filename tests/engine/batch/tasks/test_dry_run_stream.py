@@ -143,7 +143,7 @@ def test_the_base_is_a_whole_path_and_the_limit_a_number(looking):
 
 
 def test_without_a_queue_nothing_is_known_of_times(monkeypatch, looking):
-    def broken():
+    def broken(**_):
         raise StorageError("it is damaged")
 
     monkeypatch.setattr(JobStore, "open", broken)

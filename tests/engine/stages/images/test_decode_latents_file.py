@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from recorded_again import read_metadata
 
 from mezzotint import paths
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
 from mezzotint.errors import ImageRefused, MezzotintError, OutOfMemory, UnknownModel
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import (
     Cascade,
     DecodeRequest,
