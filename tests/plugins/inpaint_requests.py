@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from recorded_again import read_metadata
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.engine import Engine
-from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, GenerateResult, ImageInput, ModelRef, Output, Sampling, Stage
 
 PROMPT, SEED, SIDE = "a red house by the sea at dusk", 7, 64

@@ -80,7 +80,7 @@ class RecordedFiles:
         return replace(model, id=identity, vae=vae, text_encoders=parts)
 
     def _loras(self, loras: tuple[LoraRef, ...]) -> tuple[LoraRef, ...]:
-        found = ((lora, self._model_file(lora.path, "LoRA")) for lora in loras)
+        found = ((lora, self._model_file(lora.path, "LoRA", lora.sha256)) for lora in loras)
         return tuple(replace(lora, path=path) for lora, path in found if path is not None)
 
     def _image_input(self, image: ImageInput) -> ImageInput | None:
@@ -92,7 +92,11 @@ class RecordedFiles:
         mask = None if control.mask is None else self._image(control.mask, control.mask_sha256, "control mask")
         if image is None or (mask is None and control.mask is not None):
             return None
-        encoder = None if control.encoder is None else self._model_file(control.encoder, "image encoder")
+        encoder = (
+            None
+            if control.encoder is None
+            else self._model_file(control.encoder, "image encoder", control.encoder_sha256)
+        )
         model = self._named(control.model, "control network") or ""
         return replace(control, image=image, mask=mask, model=model, encoder=encoder)
 
@@ -113,7 +117,7 @@ class RecordedFiles:
         if name is None or not is_file_name(name):
             return None if name is None else self._used_before(name)
         last = last_part(name)
-        found = self._models.get(last) or next(iter(places_of(last)), None)
+        found = self._place(last, None)
         if found is None and not _is_plain(last):
             self.missing.append(f"{what} {plain(name, 80)}, a path that is not followed")
             return None
@@ -129,10 +133,15 @@ class RecordedFiles:
                 return str(places[0])
         return name
 
-    def _model_file(self, name: str, what: str) -> str | None:
+    def _place(self, last: str, sha256: str | None) -> Path | None:
+        """Where a file of a model was used last, or is in the folders of models; by its hash if it is known."""
+        places = [*places_of(last), *([self._models[last]] if last in self._models else [])]
+        return next((path for path in places if sha256 is None or _sha256(path) == sha256), None)
+
+    def _model_file(self, name: str, what: str, sha256: str | None = None) -> str | None:
         if self._is_inside(name, self._roots):
             return name
-        found = self._models.get(last_part(name)) or next(iter(places_of(last_part(name))), None)
+        found = self._place(last_part(name), sha256)
         if found is None:
             self.missing.append(f"{what} {plain(last_part(name), 80)}, which no folder of models has")
         return None if found is None else str(found)
