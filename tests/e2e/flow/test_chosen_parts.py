@@ -8,7 +8,7 @@ import pytest
 import tiny_z_image
 from original_files import write, write_split
 from PIL import Image
-from recorded_again import read_metadata
+from mezzotint.images.metadata import read_metadata
 from tiny_flow import qwen_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
@@ -59,13 +59,13 @@ def generate(tmp_path, capsys):
 
 def test_the_image_is_that_of_a_model_with_these_parts(tmp_path, generate, model, halved, parts):
     vae, words = parts
-    path, pixels = generate("a red house", "-m", model, "--vae", vae, "--text-encoder", words)
     _, own = generate("a red house", "-m", write_split(tmp_path / "own", halved))
     _, automatic = generate("a red house", "-m", model)
+    path, pixels = generate("a red house", "-m", model, "--vae", vae, "--text-encoder", words)
     np.testing.assert_array_equal(pixels, own)
     assert (pixels != automatic).any()
     stage = read_metadata(Path(path)).request.cascade.stages[0]
-    assert (stage.model.vae, stage.model.text_encoders) == (str(vae), (str(words),))
+    assert (stage.model.vae, stage.model.text_encoders) == (vae.name, (words.name,))
     np.testing.assert_array_equal(generate("--from", path)[1], pixels)
     np.testing.assert_array_equal(generate("--from", path, "-m", model)[1], automatic)
 
