@@ -8,12 +8,12 @@ import pytest
 import tiny_z_image
 from original_files import write, write_split
 from PIL import Image
-from mezzotint.images.metadata import read_metadata
 from tiny_flow import qwen_tokenizer
 
 from mezzotint.catalog.catalog import Catalog
 from mezzotint.cli import main
 from mezzotint.families import tokenizers
+from mezzotint.images.metadata import read_metadata
 from mezzotint.protocol import Cascade, GenerateRequest, ModelRef, Stage, Transition
 from mezzotint.stages.job_plan import stage_identity
 from mezzotint.stages.setup import set_up
