@@ -48,7 +48,7 @@ def _by_profile(image: Image.Image, profile: object) -> tuple[Image.Image, str |
         intent = ImageCms.Intent.RELATIVE_COLORIMETRIC
         flags = ImageCms.Flags.BLACKPOINTCOMPENSATION
         converted = ImageCms.profileToProfile(image, opened, _srgb(), intent, outputMode="RGB", flags=flags)
-        if converted is not None:
+        if converted is not None:  # pragma: no branch  as only an edit in place returns none
             return converted, None
     return image.convert("RGB"), "damaged"
 
