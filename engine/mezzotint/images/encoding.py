@@ -95,14 +95,11 @@ def _encode_jpeg(image: Image.Image, file: io.BytesIO, said: _Texts) -> None:
 
 def _packets(said: _Texts) -> Iterator[bytes]:
     """XMP packets from the full record to only the AI-generated mark; the request alone can reproduce the image."""
-    if not said.is_marked:
-        yield b""
-        return  # pragma: no cover  callers take the first that fits
     if said.record is not None:
         yield xmp_packet(composite=said.is_composite, record=record_to_json(said.record))
         brief = replace(said.record, stages=(), transitions=())
         yield xmp_packet(composite=said.is_composite, record=record_to_json(brief))
-    yield xmp_packet(composite=said.is_composite)
+    yield xmp_packet(composite=said.is_composite) if said.is_marked else b""
 
 
 def _exif(said: _Texts) -> bytes:
